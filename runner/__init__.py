@@ -1,0 +1,1 @@
+"""Studies on tabular machine learning, spread over a Ray cluster."""

@@ -1,0 +1,111 @@
+"""What crosses the sandbox's border: limits and work going in, findings coming out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+import numpy as np
+
+Outcome = Literal["ok", "timeout", "memory", "crash", "error", "infra"]
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What one evaluation may use.
+
+    Attributes:
+        cpus: Cores of the sandbox.
+        memory: Bytes of the whole process tree, files in /dev/shm included.
+        seconds: Wall clock of one evaluation: preparation, fit and prediction. In a shared fit
+            each evaluation has this much by its own clock (the scoring of the others excluded).
+    """
+
+    cpus: int
+    memory: int
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Work:
+    """What one sandbox runs: a plain function, called as ``function(arrays, argument, report)``.
+
+    Attributes:
+        function: ``package.module:name`` of the function.
+        warm_up: ``package.module:name`` of a function of ``argument``, called in the child before
+            the clock starts (a toy fit, so that no recorded time holds a first call's cost).
+        argument: The function's argument, pickled.
+        arrays: Folder of ``NAME.npy`` files, mapped read-only and touched before the clock starts;
+            None where the function needs none.
+        evaluations: How many evaluations it reports, numbered from 0 in the order they come.
+    """
+
+    function: str
+    argument: bytes
+    evaluations: int
+    arrays: str | None = None
+    warm_up: str | None = None
+
+
+class Report(Protocol):
+    """What a function in the sandbox calls to hand over its results while it runs."""
+
+    def checkpoint(self, index: int) -> None:
+        """Evaluation ``index`` is fitted; what follows until its record is its own scoring."""
+
+    def record(
+        self,
+        index: int,
+        fields: Mapping[str, float | int | str | None],
+        predictions: Mapping[str, np.ndarray] | None = None,
+    ) -> None:
+        """Evaluation ``index`` is done: its measured columns and, if kept, its predictions."""
+
+
+@dataclass(frozen=True)
+class Usage:
+    """What the process tree used, measured from outside; None where nothing here can tell."""
+
+    wall_seconds: float
+    cpu_seconds: float | None = None
+    user_seconds: float | None = None
+    system_seconds: float | None = None
+    throttled_seconds: float | None = None
+    peak_mib: float | None = None
+    baseline_mib: float | None = None
+    oom_kills: int | None = None
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What became of one evaluation.
+
+    Attributes:
+        wall_seconds: The sandbox's clock for this evaluation alone: the scoring of the others
+            excluded.
+        fields: The columns its record gave; empty unless the outcome is ok.
+    """
+
+    outcome: Outcome
+    wall_seconds: float
+    reason: str | None = None
+    error: str | None = None
+    fields: Mapping[str, Any] = field(default_factory=dict)
+    predictions: Mapping[str, np.ndarray] | None = None
+
+
+@dataclass(frozen=True)
+class Result:
+    """What became of one work: a finding for each of its evaluations, in order.
+
+    Attributes:
+        usage: Of the whole work, shared by its findings.
+        log_tail: The last 64 KiB that the tree wrote to stdout and stderr.
+        enforced: What each limit rested on, as ``{"memory": "cgroup-v1", "cpu": "cpuset", ...}``.
+    """
+
+    findings: tuple[Finding, ...]
+    usage: Usage
+    log_tail: str
+    enforced: Mapping[str, str]
