@@ -1,0 +1,28 @@
+"""The model families of mlbench as scikit-learn classifiers, with their grids."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from difflib import get_close_matches
+
+from runner.errors import InputError
+from runner.models.boosted_trees import BOOSTED_TREES
+from runner.models.family import Configuration, Family, Parameter, PathClassifier
+from runner.models.logistic_regression import LOGISTIC_REGRESSION
+
+__all__ = ["FAMILIES", "Configuration", "Family", "Parameter", "PathClassifier", "family"]
+
+FAMILIES: Mapping[str, Family] = {one.name: one for one in (BOOSTED_TREES, LOGISTIC_REGRESSION)}
+
+
+def family(name: str) -> Family:
+    """The family of that name.
+
+    Raises:
+        InputError: If there is none, naming the nearest one.
+    """
+    if name in FAMILIES:
+        return FAMILIES[name]
+    near = get_close_matches(name.upper(), FAMILIES, n=1, cutoff=0.5)
+    hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(FAMILIES)}"
+    raise InputError(f"no system {name!r}: {hint}")

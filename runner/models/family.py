@@ -1,0 +1,234 @@
+"""What a model family is: its parameters, its grid, and which configurations one fit serves."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any, Literal, Protocol, Self
+
+import numpy as np
+
+from runner.errors import InputError
+
+Configuration = dict[str, Any]
+Numbered = tuple[int, Configuration]
+"""A configuration with its configuration_id."""
+
+
+class PathClassifier(Protocol):
+    """A binary scikit-learn classifier whose fit passes through other configurations' models.
+
+    ``prepare`` and then advancing ``path`` are ``fit`` in two parts, so that a caller can time the
+    training alone and read off, on the way, every model that differs only in the family's shared
+    parameter.
+    """
+
+    classes_: np.ndarray
+
+    def prepare(self, X: Any, y: Any) -> Any:
+        """Check, cast, scale or bin the training rows: what no fit time may hold.
+
+        The result serves any number of calls of ``path``, also of other configurations'
+        estimators of the same family, seed and threads, within the process.
+
+        Args:
+            X: (rows, columns), finite numbers.
+            y: (rows,), two distinct labels; the one that sorts last is positive.
+
+        Raises:
+            ValueError: If X holds NaN or infinity, or y hasn't exactly two classes.
+        """
+
+    def path(self, prepared: Any, values: Sequence[Any]) -> Iterator[Any]:
+        """Train, and stop at each value of the shared parameter to be scored.
+
+        After a value is yielded, the estimator is, bit for bit, the one that ``fit`` with that
+        value gives; using it there doesn't disturb what follows. Only the time spent inside the
+        generator is training.
+
+        Args:
+            values: In the order in which a fit passes them (``Family.fits`` gives it).
+        """
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Prepare, then follow the path to the estimator's own configuration."""
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """The raw margin, (rows,) float64: above 0 is the positive class."""
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Probabilities of ``classes_``, (rows, 2)."""
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Labels, (rows,)."""
+
+
+class Build(Protocol):
+    """Makes the estimator of a configuration."""
+
+    def __call__(
+        self, configuration: Mapping[str, Any], *, seed: int, threads: int
+    ) -> PathClassifier: ...
+
+
+class Cost(Protocol):
+    """Predicts the CPU seconds that one configuration's training takes by itself."""
+
+    def __call__(self, configuration: Mapping[str, Any], rows: int, columns: int) -> float: ...
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One hyper-parameter of a family.
+
+    Attributes:
+        swept: The grid's values, in the order of mlbench's Table 5.
+        default: The value of the estimator left as it is (bold in Table 5).
+        kind: Whether values are whole or real numbers.
+        low: The least value.
+        high: The greatest value.
+        open_low: Whether ``low`` itself is excluded.
+    """
+
+    name: str
+    swept: tuple[float, ...]
+    default: float
+    kind: Literal["whole", "real"]
+    low: float
+    high: float = math.inf
+    open_low: bool = False
+
+    def problem(self, value: object) -> str | None:
+        """What would be right instead of ``value``; None if it is valid."""
+        types = int if self.kind == "whole" else (int, float)
+        if isinstance(value, bool) or not isinstance(value, types) or not self._within(value):
+            return self._right()
+        return None
+
+    def convert(self, value: float) -> float:
+        """A valid value as the parameter's plain type, so that 1 and 1.0 are one configuration."""
+        return int(value) if self.kind == "whole" else float(value)
+
+    def _within(self, value: float) -> bool:
+        # The largest float, not infinity: a whole number beyond it has no float.
+        above = value > self.low if self.open_low else value >= self.low
+        return above and value <= min(self.high, float(np.finfo(np.float64).max))
+
+    def _right(self) -> str:
+        noun = "a whole number" if self.kind == "whole" else "a number"
+        if self.open_low:
+            upper = f" and at most {self.high:g}" if self.high < math.inf else ""
+            return f"{noun} above {self.low:g}{upper}"
+        if self.high < math.inf:
+            return f"{noun} from {self.low:g} to {self.high:.15g}"
+        return f"{noun} from {self.low:g} up"
+
+
+@dataclass(frozen=True)
+class Family:
+    """A model family: all that the rest of the project knows of it.
+
+    Attributes:
+        name: Its code in mlbench, such as C-BDT.
+        version: Raised whenever a change makes its scores other bits.
+        libraries: Distributions on whose versions its numbers rest.
+        parameters: By name, in the grid's order: the last one varies fastest.
+        shared: The parameter whose values one fit passes through; None if there is none.
+        descending: Whether the fit passes the shared parameter's values from high to low.
+        linear: Whether its decision boundary is linear in the prepared columns.
+        estimator: Makes the estimator of a configuration.
+        cost: Predicts a configuration's CPU seconds; good for an order, within a factor of two
+            or three for planning.
+    """
+
+    name: str
+    version: int
+    libraries: tuple[str, ...]
+    parameters: Mapping[str, Parameter]
+    shared: str | None
+    descending: bool
+    linear: bool
+    estimator: Build
+    cost: Cost
+
+    def configurations(
+        self, replacements: Mapping[str, Sequence[float]] | None = None
+    ) -> tuple[Numbered, ...]:
+        """The grid, with the swept values of some parameters replaced.
+
+        Returns:
+            Each configuration with its number: the index in the full grid, or, where a value
+            isn't swept there, numbers from the full grid's size upwards.
+
+        Raises:
+            InputError: If a parameter is unknown, or a value invalid or given twice.
+        """
+        replacements = replacements or {}
+        for name in replacements:
+            if name not in self.parameters:
+                raise InputError(f"{self.name} has no parameter {name!r}{self._nearest(name)}")
+        values = [
+            self._checked(parameter, replacements[name])
+            if name in replacements
+            else parameter.swept
+            for name, parameter in self.parameters.items()
+        ]
+        full = itertools.product(*(parameter.swept for parameter in self.parameters.values()))
+        numbers = {point: number for number, point in enumerate(full)}
+        beyond = itertools.count(len(numbers))
+        return tuple(
+            (
+                numbers[point] if point in numbers else next(beyond),
+                dict(zip(self.parameters, point, strict=True)),
+            )
+            for point in itertools.product(*values)
+        )
+
+    def fits(self, configurations: Sequence[Numbered]) -> tuple[tuple[Numbered, ...], ...]:
+        """Configurations that one fit serves, each group in the order in which the fit passes it.
+
+        Groups come in the order of their first configuration.
+        """
+        shared = self.shared
+        if shared is None:
+            return tuple((one,) for one in configurations)
+        groups: dict[tuple[Any, ...], list[Numbered]] = {}
+        for one in configurations:
+            rest = tuple(value for name, value in one[1].items() if name != shared)
+            groups.setdefault(rest, []).append(one)
+        return tuple(
+            tuple(sorted(group, key=lambda one: one[1][shared], reverse=self.descending))
+            for group in groups.values()
+        )
+
+    def warm_up(self, configuration: Mapping[str, Any], threads: int) -> None:
+        """Fit and predict once on toy data, so that no timed fit holds a first call's cost."""
+        toy = dict(configuration)
+        if self.shared is not None:
+            swept = self.parameters[self.shared].swept
+            toy[self.shared] = max(swept) if self.descending else min(swept)
+        rng = np.random.default_rng(0)
+        X = rng.normal(size=(256, 4))
+        y = (X[:, 0] + rng.normal(size=len(X)) > 0).astype(np.uint8)
+        self.estimator(toy, seed=0, threads=threads).fit(X, y).decision_function(X)
+
+    def _checked(self, parameter: Parameter, values: Sequence[float]) -> tuple[float, ...]:
+        if not values:
+            raise InputError(f"{self.name}: {parameter.name} has no values: give at least one")
+        for value in values:
+            if right := parameter.problem(value):
+                raise InputError(f"{self.name}: {parameter.name} is {value!r}: it must be {right}")
+        plain = tuple(parameter.convert(value) for value in values)
+        for value in plain:
+            if plain.count(value) > 1:
+                raise InputError(f"{self.name}: {parameter.name} has {value!r} twice: give it once")
+        return plain
+
+    def _nearest(self, name: str) -> str:
+        near = get_close_matches(name, self.parameters, n=1)
+        if near:
+            return f": did you mean {near[0]!r}?"
+        return f": it has {', '.join(self.parameters)}"
