@@ -1,1 +1,25 @@
 """The results tables: schema, append, query."""
+
+from __future__ import annotations
+
+from runner.store.check import Problem
+from runner.store.key import key, stem, stem_of
+from runner.store.results import Planned, Run, Store
+from runner.store.reuse import Reuse, Stale
+from runner.store.schema import ATTEMPTS, OUTCOMES, PREDICTIONS, RUNS
+
+__all__ = [
+    "ATTEMPTS",
+    "OUTCOMES",
+    "PREDICTIONS",
+    "RUNS",
+    "Planned",
+    "Problem",
+    "Reuse",
+    "Run",
+    "Stale",
+    "Store",
+    "key",
+    "stem",
+    "stem_of",
+]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pyarrow as pa
 
+OUTCOMES = ("ok", "timeout", "memory", "crash", "error", "infra")
+
 _TIME = pa.timestamp("us", tz="UTC")
 
 ATTEMPTS = pa.schema(
@@ -72,6 +74,7 @@ RUNS = pa.schema(
         ("study", pa.string()),
         ("config", pa.string()),
         ("planned_keys", pa.list_(pa.string())),
+        ("plan", pa.string()),
         ("command", pa.string()),
         ("started_at", _TIME),
         ("ended_at", _TIME),

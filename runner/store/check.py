@@ -1,0 +1,72 @@
+"""What can be wrong with stored rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from runner.store.schema import OUTCOMES
+from runner.store.views import Views
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Something wrong in the store.
+
+    Attributes:
+        text: What, in one sentence.
+        rows: How many rows (or keys) it concerns.
+        example: The key or run_id of one of them.
+    """
+
+    text: str
+    rows: int
+    example: str
+
+
+# Each query gives the offending keys, at most once each. Predictions are committed before their
+# row, so a writer that died in between leaves predictions without a row: no fault, the key is
+# computed again.
+_RULES = {
+    "attempts without a key": "select run_id from attempts where key is null",
+    "attempts doubled: same key, run and number": """
+        select key from attempts where key is not null
+        group by key, run_id, attempt having count(*) > 1
+    """,
+    "attempts of an unknown outcome": """
+        select key from attempts where outcome is null or outcome not in (select unnest($outcomes))
+    """,
+    "attempts that are ok but have no score": """
+        select key from attempts where outcome = 'ok' and (score is null or isnan(score))
+    """,
+    "attempts with a score that are not ok": """
+        select key from attempts
+        where outcome <> 'ok' and score is not null and not coalesce(imputed, false)
+    """,
+    "attempts of a run that the table of runs doesn't have": """
+        select distinct run_id from attempts where run_id not in (select run_id from runs)
+    """,
+    "predictions whose confidences are not rows times classes": """
+        select key from predictions
+        where len(confidences) <> len(row_ids) * len(classes)
+    """,
+    "planned keys of finished runs without an attempt": """
+        select distinct key from (
+            select unnest(planned_keys) as key from runs where ended_at is not null
+        ) anti join attempts using (key)
+    """,
+    "runs without a start": "select run_id from runs where started_at is null",
+}
+
+
+def problems(views: Views) -> list[Problem]:
+    """What is wrong, in the order of the rules."""
+    parameters = {"outcomes": list(OUTCOMES)}
+    found = []
+    for text, sql in _RULES.items():
+        used = {name: value for name, value in parameters.items() if f"${name}" in sql}
+        offenders: pa.Table = views.select(sql, used)
+        if len(offenders):
+            found.append(Problem(text, len(offenders), str(offenders.column(0)[0].as_py())))
+    return found

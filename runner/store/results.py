@@ -1,0 +1,243 @@
+"""The store of a study's results: a folder of three Delta tables."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+import pyarrow as pa
+
+from runner.errors import InputError
+from runner.store import schema
+from runner.store.check import Problem, problems
+from runner.store.reuse import Reuse, plan_reuse
+from runner.store.tables import Table
+from runner.store.views import Views
+
+COMMITS_BETWEEN_COMPACTIONS = 200
+_ADVICE = "give a folder of results, or a new one"
+
+
+@dataclass(frozen=True)
+class Planned:
+    """The evaluations that a run wants of one system on one task.
+
+    Attributes:
+        folds: Folds in which each configuration is scored.
+        repeats: How often each of them.
+        keys: The keys in the store under which its evaluations (of stage cv) are found; where a
+            row made with other versions serves, that row's key.
+    """
+
+    task: str
+    system: str
+    folds: int
+    keys: tuple[str, ...]
+    repeats: int = 1
+
+
+@dataclass(frozen=True)
+class Run:
+    """One start of a command on a study.
+
+    Attributes:
+        config: The text of the study's file.
+        command: As it was typed.
+        started_at: With its time zone.
+        versions: Of the runner and the libraries, by name.
+    """
+
+    run_id: str
+    study: str
+    config: str
+    planned: tuple[Planned, ...]
+    command: str
+    started_at: datetime
+    versions: Mapping[str, str]
+    machine: str
+
+
+class Store:
+    """A store that is there: ``Store.open`` for reading it, ``Store.create`` for a study.
+
+    Any number of processes may append at once: appends never conflict. One ``Store`` belongs to
+    one writing thread; reading from other threads is safe.
+    """
+
+    def __init__(self, path: str | Path):
+        self.path = str(path)
+        self._attempts = _table(self.path, "attempts", schema.ATTEMPTS)
+        self._predictions = _table(self.path, "predictions", schema.PREDICTIONS)
+        self._runs = _table(self.path, "runs", schema.RUNS)
+        self._commits = 0
+
+    @classmethod
+    def open(cls, path: str | Path) -> Store:
+        """The store in a folder.
+
+        Raises:
+            InputError: There is none, or something else is there.
+        """
+        store = cls(path)
+        _require_folder(Path(path))
+        if not store._attempts.exists():
+            raise InputError("this folder holds no results", file=path)
+        for table in store._tables():
+            table.check_schema()
+        return store
+
+    @classmethod
+    def create(cls, path: str | Path) -> Store:
+        """The store in a folder, made if it isn't there; several processes may do so at once.
+
+        Raises:
+            InputError: The folder holds something else, which the message names.
+        """
+        store = cls(path)
+        folder = Path(path)
+        if folder.exists():
+            _require_folder(folder)
+        if not store._attempts.exists():
+            _refuse_foreign(folder, [Path(table.uri).name for table in store._tables()])
+        # Attempts come last: where they are, the others are.
+        for table in reversed(store._tables()):
+            table.create()
+            table.check_schema()
+        return store
+
+    def append(self, attempts: pa.Table, predictions: pa.Table | None = None) -> None:
+        """Commits rows of ``attempts``, the predictions before them; compacts now and then.
+
+        Columns may be missing (null) and in any order.
+
+        Raises:
+            ValueError: A column that the schema doesn't have, or of a type that doesn't fit.
+        """
+        if predictions is not None and len(predictions):
+            self._predictions.append(predictions)
+        self._attempts.append(attempts)
+        self._commits += 1
+        if self._commits % COMMITS_BETWEEN_COMPACTIONS == 0:
+            self.compact()
+
+    def begin_run(self, run: Run) -> None:
+        """Records that a run starts and which evaluations it wants."""
+        groups = [
+            {
+                "task": group.task,
+                "system": group.system,
+                "folds": group.folds,
+                "repeats": group.repeats,
+                "keys": len(group.keys),
+            }
+            for group in run.planned
+        ]
+        self._append_run(
+            run_id=run.run_id,
+            study=run.study,
+            config=run.config,
+            planned_keys=[key for group in run.planned for key in group.keys],
+            plan=json.dumps(groups, sort_keys=True),
+            command=run.command,
+            started_at=run.started_at,
+            versions=json.dumps(dict(run.versions), sort_keys=True),
+            machine=run.machine,
+        )
+
+    def extend_run(self, run_id: str, keys: Iterable[str]) -> None:
+        """Adds keys that a run has come to want, such as those of stage test after selection."""
+        self._append_run(run_id=run_id, planned_keys=list(keys))
+
+    def end_run(self, run_id: str, ended_at: datetime, outcomes: Mapping[str, int]) -> None:
+        """Records that a run has ended and its evaluations by outcome; compacts."""
+        text = json.dumps(dict(outcomes), sort_keys=True)
+        self._append_run(run_id=run_id, ended_at=ended_at, outcomes=text)
+        self.compact()
+
+    def served(
+        self,
+        planned: Sequence[str],
+        *,
+        seconds: float,
+        memory_mib: float,
+        rerun: Collection[str] = (),
+        accept_versions: bool = False,
+    ) -> Reuse:
+        """Which of the planned keys need no computing.
+
+        Args:
+            planned: Keys, each once.
+            seconds: The wall clock limit asked for now.
+            memory_mib: The memory limit asked for now.
+            rerun: Outcomes that are computed again.
+            accept_versions: Whether a row made with other versions serves.
+        """
+        with self._views() as views:
+            return plan_reuse(
+                views,
+                planned,
+                seconds=seconds,
+                memory_mib=memory_mib,
+                rerun=rerun,
+                accept_versions=accept_versions,
+            )
+
+    def query(self, sql: str) -> pa.Table:
+        """The result of one SELECT over ``evaluations``, ``attempts``, ``predictions``, ``runs``.
+
+        The SQL is DuckDB's. It can't write, and reads nothing but this store.
+
+        Raises:
+            InputError: The SQL is wrong, or not one SELECT.
+        """
+        with self._views() as views:
+            return views.query(sql)
+
+    def compact(self) -> None:
+        """Merges small files, and removes merged ones older than a day; safe beside writers."""
+        for table in self._tables():
+            table.compact()
+
+    def check(self) -> list[Problem]:
+        """What is wrong with the stored rows; empty where all is well."""
+        with self._views() as views:
+            return problems(views)
+
+    def _append_run(self, **values: object) -> None:
+        row = {name: [value] for name, value in values.items()}
+        fields = [schema.RUNS.field(name) for name in values]
+        self._runs.append(pa.table(row, schema=pa.schema(fields)))
+
+    def _tables(self) -> tuple[Table, Table, Table]:
+        return self._attempts, self._predictions, self._runs
+
+    def _views(self) -> Views:
+        return Views(self._attempts, self._predictions, self._runs)
+
+
+def _table(store: str, name: str, columns: pa.Schema) -> Table:
+    required = {"attempts": ("key", "outcome", "attempt"), "runs": ("run_id", "planned_keys")}
+    return Table(f"{store.rstrip('/')}/{name}", columns, required.get(name, ("key",)))
+
+
+def _require_folder(path: Path) -> None:
+    if not path.exists():
+        raise InputError(f"there is no such folder; {_ADVICE}", file=path)
+    if not path.is_dir():
+        raise InputError(f"this is a file; {_ADVICE}", file=path)
+
+
+# A folder in which another process is just making its tables is no foreign one.
+def _refuse_foreign(folder: Path, tables: list[str]) -> None:
+    if not folder.exists():
+        return
+    for entry in sorted(folder.iterdir()):
+        if entry.name.startswith("."):
+            continue
+        begun = entry.name in tables and entry.is_dir()
+        if begun and all(item.name == "_delta_log" for item in entry.iterdir()):
+            continue
+        raise InputError(f"this folder holds something else ({entry.name}); {_ADVICE}", file=folder)

@@ -1,0 +1,128 @@
+"""Which stored rows spare a run its computing."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from runner.store.key import STEM_DIGITS
+from runner.store.views import Views
+
+
+@dataclass(frozen=True)
+class Stale:
+    """Rows that would serve had they been made with the versions of now.
+
+    Attributes:
+        versions: The rows' own, JSON.
+        rows: How many planned keys they would serve.
+    """
+
+    system: str
+    versions: str
+    rows: int
+
+
+@dataclass(frozen=True)
+class Reuse:
+    """What a run finds in the store.
+
+    Attributes:
+        served: For each planned key that needs no computing the key of the row that serves: the
+            same, or one made with other versions where that was accepted.
+        outcomes: The outcome of each row that serves, by planned key.
+        attempts: The number that the next attempt of a planned key gets, where it isn't 1.
+        stale: What versions alone keep from serving.
+    """
+
+    served: Mapping[str, str]
+    outcomes: Mapping[str, str]
+    attempts: Mapping[str, int]
+    stale: tuple[Stale, ...]
+
+
+# An ok row fits where it kept within the limits asked for, or had no more to keep within: the
+# latter for rows without a measurement, and since a clock read from outside may show a little
+# more than the limit it was held to. A timeout under limits that were smaller says nothing.
+_SERVES = """
+coalesce(case outcome
+    when 'ok' then
+        (wall_seconds <= $seconds or limit_seconds <= $seconds
+            or (wall_seconds is null and limit_seconds is null))
+        and (peak_mib <= $memory or memory_mib <= $memory
+            or (peak_mib is null and memory_mib is null))
+    when 'timeout' then limit_seconds >= $seconds
+    when 'memory' then memory_mib >= $memory
+    when 'crash' then true
+    when 'error' then true
+    else false
+end, false)
+"""
+
+_OWN = f"""
+select key, outcome from (
+    select key, outcome, {_SERVES} as serves from evaluations semi join planned using (key)
+) where serves and outcome not in (select unnest($rerun))
+"""
+
+_NEXT_ATTEMPT = """
+select key, cast(max(attempt) + 1 as integer) as next
+from attempts semi join planned using (key)
+group by key having max(attempt) is not null
+"""
+
+# Among rows of several versions the one computed last.
+_OTHER_VERSIONS = f"""
+select key, stored, outcome, system, versions from (
+    select unserved.key, rows.key as stored, outcome, system, versions, {_SERVES} as serves,
+        started_at, run_id
+    from unserved join evaluations as rows
+    on left(unserved.key, {STEM_DIGITS}) = left(rows.key, {STEM_DIGITS})
+        and unserved.key <> rows.key
+) where serves and outcome not in (select unnest($rerun))
+qualify row_number() over (
+    partition by key
+    order by started_at desc nulls last, run_id desc nulls last, stored
+) = 1
+"""
+
+
+def plan_reuse(
+    views: Views,
+    planned: Sequence[str],
+    *,
+    seconds: float,
+    memory_mib: float,
+    rerun: Collection[str] = (),
+    accept_versions: bool = False,
+) -> Reuse:
+    """What of the planned keys the stored rows serve; arguments as ``Store.served`` has them."""
+    wanted = pa.table({"key": pa.array(planned, pa.string())})
+    asked = {"seconds": seconds, "memory": memory_mib, "rerun": sorted(rerun)}
+    own = views.select(_OWN, asked, planned=wanted)
+    served = {key: key for key in own["key"].to_pylist()}
+    outcomes = _pairs(own, "key", "outcome")
+    unserved = pa.table({"key": pa.array((k for k in planned if k not in served), pa.string())})
+    others = views.select(_OTHER_VERSIONS, asked, unserved=unserved)
+    if accept_versions:
+        served |= _pairs(others, "key", "stored")
+        outcomes |= _pairs(others, "key", "outcome")
+        others = others.slice(0, 0)
+    following = views.select(_NEXT_ATTEMPT, {}, planned=wanted)
+    return Reuse(served, outcomes, _pairs(following, "key", "next"), _stale(others))
+
+
+def _stale(rows: pa.Table) -> tuple[Stale, ...]:
+    groups = rows.group_by(["system", "versions"]).aggregate([([], "count_all")])
+    found = [
+        Stale(row["system"] or "", row["versions"] or "", row["count_all"])
+        for row in groups.to_pylist()
+    ]
+    return tuple(sorted(found, key=lambda stale: (stale.system, stale.versions)))
+
+
+def _pairs(table: pa.Table, key: str, value: str) -> dict[str, Any]:
+    return dict(zip(table[key].to_pylist(), table[value].to_pylist(), strict=True))

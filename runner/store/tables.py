@@ -1,0 +1,154 @@
+"""One Delta Lake table: make it, append to it, keep it small, say which files hold it."""
+
+from __future__ import annotations
+
+import random
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from runner.errors import InputError
+
+if TYPE_CHECKING:
+    from deltalake import DeltaTable
+
+_RETENTION_HOURS = 24
+# Vacuum and log clean-up must not take what a reader or a slow writer still looks at.
+_CONFIGURATION = {
+    "delta.deletedFileRetentionDuration": "interval 1 days",
+    "delta.logRetentionDuration": "interval 1 days",
+    "delta.checkpointInterval": "100",
+}
+_ATTEMPTS = 50
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of the store.
+
+    Attributes:
+        uri: Its folder, or its address in an object store.
+        schema: The columns as this version knows them. A stored table may lack later ones, and
+            may have ones of a version yet to come.
+        required: Columns without which a table is something else.
+    """
+
+    uri: str
+    schema: pa.Schema
+    required: tuple[str, ...]
+
+    def exists(self) -> bool:
+        """Whether there is a Delta table, of whatever schema."""
+        from deltalake import DeltaTable
+
+        return bool(DeltaTable.is_deltatable(self.uri))
+
+    def create(self) -> None:
+        """Makes the table unless it is there; processes doing so at once all succeed."""
+        from deltalake import DeltaTable
+        from deltalake.exceptions import DeltaError
+
+        if self.exists():
+            return
+        try:
+            DeltaTable.create(
+                self.uri, self.schema, mode="ignore", configuration=dict(_CONFIGURATION)
+            )
+        except (DeltaError, OSError):
+            # Another process may have been first.
+            if not self.exists():
+                raise
+
+    def open(self) -> DeltaTable:
+        """The table as it is now."""
+        from deltalake import DeltaTable
+
+        return DeltaTable(self.uri)
+
+    def stored_schema(self) -> pa.Schema:
+        """The columns of the stored table."""
+        return pa.schema(self.open().schema())
+
+    def check_schema(self) -> None:
+        """Raises InputError where the stored table is one of something else."""
+        stored = self.stored_schema()
+        missing = [name for name in self.required if name not in stored.names]
+        if missing:
+            raise InputError(
+                f"not a results table: it has no column {', '.join(missing)}; give a folder that "
+                "`runner sweep` wrote, or a new one",
+                file=self.uri,
+            )
+        for name in stored.names:
+            if (
+                name in self.schema.names
+                and stored.field(name).type != self.schema.field(name).type
+            ):
+                raise InputError(
+                    f"not a results table: its column {name} is {stored.field(name).type}, "
+                    f"it should be {self.schema.field(name).type}",
+                    file=self.uri,
+                )
+
+    def append(self, rows: pa.Table) -> None:
+        """Commits rows, which may lack columns (null) and may have them in any order.
+
+        Raises:
+            ValueError: A column that the schema doesn't have, or one that can't be cast to its
+                type without loss.
+        """
+        from deltalake import WriterProperties, write_deltalake
+        from deltalake.exceptions import CommitFailedError
+
+        data = self.conform(rows)
+        for attempt in range(_ATTEMPTS):
+            try:
+                write_deltalake(
+                    self.uri,
+                    data,
+                    mode="append",
+                    schema_mode="merge",
+                    writer_properties=WriterProperties(compression="ZSTD"),
+                )
+                return
+            except CommitFailedError:
+                # Appends conflict only where two processes add a column at once or the library
+                # has run out of retries: the next try sees the other's commit.
+                if attempt == _ATTEMPTS - 1:
+                    raise
+                time.sleep(random.uniform(0.01, 0.1))
+
+    def conform(self, rows: pa.Table) -> pa.Table:
+        """Rows with the schema's columns, types and order. Raises as :meth:`append` does."""
+        unknown = [name for name in rows.column_names if name not in self.schema.names]
+        if unknown:
+            raise ValueError(f"unknown columns: {', '.join(unknown)}")
+        columns = [
+            rows.column(field.name).cast(field.type)
+            if field.name in rows.column_names
+            else pa.nulls(len(rows), field.type)
+            for field in self.schema
+        ]
+        return pa.table(columns, schema=self.schema)
+
+    def compact(self) -> None:
+        """Merges small files and the log; safe beside writers and readers."""
+        from deltalake import WriterProperties
+        from deltalake.exceptions import CommitFailedError, DeltaError
+
+        table = self.open()
+        try:
+            table.optimize.compact(writer_properties=WriterProperties(compression="ZSTD"))
+        except (CommitFailedError, DeltaError):
+            # Another process has compacted the same files: then there is nothing left to do.
+            table = self.open()
+        table.vacuum(
+            retention_hours=_RETENTION_HOURS, dry_run=False, enforce_retention_duration=False
+        )
+        table.create_checkpoint()
+
+    def files(self) -> list[str]:
+        """The data files of the table as it is now."""
+        return list(self.open().file_uris())
