@@ -1,0 +1,85 @@
+"""The console script: finds the command and turns every failure into one line and a status."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+
+import click
+
+from runner.errors import RunnerError
+
+INTERRUPTED = 130
+
+_COMMANDS = {
+    "sweep": "runner.cli.sweep",
+    "report": "runner.cli.report",
+    "query": "runner.cli.query",
+    "results": "runner.cli.results",
+}
+
+
+class _LazyGroup(click.Group):
+    """Imports a command's module when it is asked for: `runner query` needs no Ray."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        module = _COMMANDS.get(cmd_name)
+        if module is None:
+            return None
+        command: click.Command = importlib.import_module(module).command
+        return command
+
+
+@click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="runner")
+@click.option("--debug", is_flag=True, help="Show the traceback of an error.")
+def cli(debug: bool) -> None:
+    """Studies on tabular machine learning, spread over a Ray cluster.
+
+    Example: runner sweep configs/quickstart.yaml
+    """
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run a command and exit with its status (2 wrong input, 3 no verdict, 130 interrupted)."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    debug = "--debug" in given
+    # The option is one of the whole program, wherever it stands.
+    given = [argument for argument in given if argument != "--debug"]
+    try:
+        status = cli.main(given, prog_name="runner", standalone_mode=False)
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.format_message(), err=True)
+        sys.exit(2)
+    except click.ClickException as error:
+        sys.exit(_fail(_usage(error), error.exit_code or 2, debug))
+    except RunnerError as error:
+        sys.exit(_fail(str(error), error.exit_status, debug))
+    except (click.Abort, KeyboardInterrupt):
+        sys.exit(_fail("interrupted", INTERRUPTED, debug))
+    except BrokenPipeError:
+        # Whoever read our output has gone; there is nobody to tell.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
+    except OSError as error:
+        sys.exit(_fail(f"{error.filename or 'system'}: {error.strerror or error}", 2, debug))
+    sys.exit(status if isinstance(status, int) else 0)
+
+
+def _usage(error: click.ClickException) -> str:
+    text = error.format_message().replace("\n", " ")
+    context = getattr(error, "ctx", None)
+    return f"{text.rstrip('.')}; see '{context.command_path} --help'" if context else text
+
+
+def _fail(text: str, status: int, debug: bool) -> int:
+    if debug:
+        traceback.print_exc()
+    click.echo("error: " + " ".join(text.split()), err=True)
+    return status

@@ -1,0 +1,72 @@
+"""``runner query``: SQL over a study's results."""
+
+from __future__ import annotations
+
+import csv
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from runner.cli.folder import results_folder
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+@click.command("query")
+@click.argument("sql")
+@click.option(
+    "--results",
+    type=click.Path(path_type=Path),
+    help="The results to ask.  [default: the only ones below results/]",
+)
+@click.option(
+    "--format",
+    "style",
+    type=click.Choice(["table", "csv", "json"]),
+    default="table",
+    show_default=True,
+)
+@click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
+def command(sql: str, results: Path | None, style: str, as_json: bool) -> None:
+    """Ask the tables evaluations, attempts, predictions and runs, in DuckDB's SQL.
+
+    docs/results.md defines every column.
+
+    Example: runner query "select system, max(score) from evaluations group by 1"
+    """
+    from runner.store import Store
+
+    answer = Store.open(results_folder(results)).query(sql)
+    style = "json" if as_json else style
+    {"table": _print_table, "csv": _print_csv, "json": _print_json}[style](answer)
+
+
+def _print_table(answer: pa.Table) -> None:
+    from rich.box import SIMPLE_HEAD
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(box=SIMPLE_HEAD)
+    for field in answer.schema:
+        numeric = field.type.num_fields == 0 and str(field.type).startswith(("int", "double"))
+        table.add_column(field.name, justify="right" if numeric else "left")
+    for row in answer.to_pylist():
+        table.add_row(*("" if value is None else str(value) for value in row.values()))
+    console = Console()
+    # A pipe has no width to wrap at: give each row its line.
+    width = None if console.is_terminal else 10_000
+    Console(width=width).print(table, markup=False) if width is None else _print_wide(table)
+
+
+def _print_csv(answer: pa.Table) -> None:
+    writer = csv.writer(sys.stdout, lineterminator="\n")
+    writer.writerow(answer.column_names)
+    writer.writerows(row.values() for row in answer.to_pylist())
+
+
+def _print_json(answer: pa.Table) -> None:
+    click.echo(json.dumps(answer.to_pylist(), default=str))

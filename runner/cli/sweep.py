@@ -1,0 +1,155 @@
+"""``runner sweep``: run or resume a sweep."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from runner.cli.main import INTERRUPTED
+
+if TYPE_CHECKING:
+    from runner.sweep import Sweep, SweepSummary
+
+OUTCOMES = ("ok", "timeout", "memory", "crash", "error", "infra")
+
+
+class _Outcomes(click.ParamType[frozenset[str]]):
+    """Outcomes, separated by commas."""
+
+    name = "outcomes"
+
+    def convert(
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+    ) -> frozenset[str]:
+        names = frozenset(filter(None, str(value).replace(" ", "").split(",")))
+        for name in sorted(names - set(OUTCOMES)):
+            self.fail(f"{name!r} is no outcome: give some of {','.join(OUTCOMES)}", param, ctx)
+        return names
+
+
+@click.command("sweep")
+@click.argument("config", type=click.Path(path_type=Path))
+@click.option(
+    "--results", type=click.Path(path_type=Path), help="Where results go.  [default: results/NAME]"
+)
+@click.option(
+    "--address",
+    default="local",
+    show_default=True,
+    help="The Ray cluster: local, auto or host:port.",
+)
+@click.option("--plan", "only_plan", is_flag=True, help="Say what would be computed, and stop.")
+@click.option(
+    "--rerun",
+    type=_Outcomes(),
+    default="",
+    help="Compute rows of these outcomes again, such as timeout,crash.",
+)
+@click.option(
+    "--fail-on",
+    type=_Outcomes(),
+    default="",
+    help="End with exit status 1 where there are rows of these outcomes.",
+)
+@click.option(
+    "--fit-sandbox", is_flag=True, help="Shrink a sandbox that no node can hold; rows say so."
+)
+@click.option(
+    "--accept-versions", is_flag=True, help="Keep rows that other library versions made."
+)
+@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+def command(
+    config: Path,
+    results: Path | None,
+    address: str,
+    only_plan: bool,
+    rerun: frozenset[str],
+    fail_on: frozenset[str],
+    fit_sandbox: bool,
+    accept_versions: bool,
+    as_json: bool,
+) -> int:
+    """Run the study in CONFIG, or resume it: what its results hold already isn't computed again.
+
+    Example: runner sweep configs/quickstart.yaml
+    """
+    from runner.cli.progress import StudyProgress
+    from runner.config import load_study
+    from runner.sweep import Options, Sweep
+
+    typed = shlex.join(["runner", *sys.argv[1:]])
+    study = load_study(config)
+    folder = results or Path("results") / study.name
+    sweep = Sweep(
+        study,
+        Options(
+            results=folder,
+            command=typed,
+            address=address,
+            rerun=rerun,
+            fit_sandbox=fit_sandbox,
+            accept_versions=accept_versions,
+        ),
+    )
+    if only_plan:
+        _print_plan(sweep, as_json)
+        return 0
+    with StudyProgress(sweep.best) as progress:
+        for note in sweep.notes():
+            progress.message(note)
+        summary = sweep.run(progress)
+    if as_json:
+        click.echo(json.dumps(_document(summary)))
+    if summary.interrupted:
+        done = sum(summary.outcomes.values())
+        click.echo(f"interrupted: {done} of {summary.planned} evaluations are done", err=True)
+        click.echo(f"resume with: {typed}", err=True)
+        return INTERRUPTED
+    if not as_json:
+        _print_summary(summary, folder)
+    return int(any(summary.outcomes.get(outcome) for outcome in fail_on))
+
+
+def _document(summary: SweepSummary) -> dict[str, Any]:
+    return {
+        "planned": summary.planned,
+        "reused": summary.reused,
+        "computed": summary.computed,
+        "outcomes": dict(summary.outcomes),
+    }
+
+
+def _print_summary(summary: SweepSummary, folder: Path) -> None:
+    outcomes = ", ".join(
+        f"{summary.outcomes[outcome]} {outcome}"
+        for outcome in OUTCOMES
+        if summary.outcomes.get(outcome)
+    )
+    click.echo(
+        f"{summary.planned} evaluations ({summary.reused} reused, {summary.computed} computed): "
+        f"{outcomes}"
+    )
+    for task, system in summary.unselected:
+        click.echo(f"{system} on {task}: no configuration has all folds ok, so none is selected")
+    click.echo(f"results: {folder}; to see them: runner report --results {folder}")
+
+
+def _print_plan(sweep: Sweep, as_json: bool) -> None:
+    outlook = sweep.outlook()
+    total = sum(outlook.core_seconds.values())
+    if as_json:
+        click.echo(json.dumps(dataclasses.asdict(outlook)))
+        return
+    for note in sweep.notes():
+        click.echo(note, err=True)
+    click.echo(f"{outlook.planned} evaluations, {outlook.reused} of them in the store already")
+    click.echo(f"{outlook.jobs} jobs to compute, {outlook.slots} at once")
+    for system, seconds in outlook.core_seconds.items():
+        click.echo(f"  {system}: predicted {seconds:,.1f} s of a slot")
+    click.echo(f"predicted wall time: {total / outlook.slots:,.0f} s, start-up of Ray aside")

@@ -1,0 +1,199 @@
+"""From a study to its evaluations: what is to be computed, under which keys, in which fits."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from runner.config import SweepStudy
+from runner.data import PREPARATION_VERSION, Split, Task, prepared_columns, uses_target_encoder
+from runner.models import Family, family
+from runner.store.key import key
+from runner.sweep.versions import library_versions
+
+METRIC = "auc"
+CV = "cv"
+TEST = "test"
+
+
+@dataclass(frozen=True)
+class Planned:
+    """One evaluation of the plan."""
+
+    key: str
+    stage: str
+    task: int
+    system: str
+    configuration_id: int
+    configuration: Mapping[str, Any]
+    fold: int | None
+
+
+@dataclass(frozen=True)
+class Pair:
+    """One system on one task, within which a configuration is selected.
+
+    Attributes:
+        cv: The evaluations of all configurations and folds.
+        tests: For each configuration_id the evaluation that would score it on the test rows.
+    """
+
+    task: int
+    system: str
+    cv: tuple[Planned, ...]
+    tests: Mapping[int, Planned]
+
+
+class Plan:
+    """All evaluations of a sweep and the fits that they share.
+
+    Args:
+        study: The study.
+        tasks: Its tasks, in the study's order.
+        splits: Their folds and test rows.
+        cpus: Cores in force, which may be fewer than the study asks for (``--fit-sandbox``).
+    """
+
+    def __init__(
+        self, study: SweepStudy, tasks: Sequence[Task], splits: Sequence[Split], *, cpus: int
+    ):
+        self.study = study
+        self.tasks = tuple(tasks)
+        self.splits = tuple(splits)
+        self.cpus = cpus
+
+    @cached_property
+    def pairs(self) -> tuple[Pair, ...]:
+        return tuple(
+            self._pair(task, entry.family, entry.configurations)
+            for task in range(len(self.tasks))
+            for entry in self.study.systems
+        )
+
+    def fits(self, evaluations: Sequence[Planned]) -> Iterator[tuple[Planned, ...]]:
+        """The evaluations in groups, each of which one fit serves, in the fit's order.
+
+        All are of one task and system. Without ``share_fits`` every group is a single one.
+        """
+        if not self.study.share_fits:
+            yield from ((evaluation,) for evaluation in evaluations)
+            return
+        by_fold: dict[int | None, dict[int, Planned]] = {}
+        for evaluation in evaluations:
+            by_fold.setdefault(evaluation.fold, {})[evaluation.configuration_id] = evaluation
+        for members in by_fold.values():
+            model = family(next(iter(members.values())).system)
+            configurations = [(i, dict(e.configuration)) for i, e in members.items()]
+            for group in model.fits(configurations):
+                yield tuple(members[i] for i, _ in group)
+
+    def arrays_name(self, task: int) -> str:
+        """The name under which the task's arrays, with this study's folds, travel to the nodes."""
+        return hashlib.sha256(
+            f"{self.tasks[task].fingerprint} {self._splits_digests[task]}".encode()
+        ).hexdigest()[:32]
+
+    def versions(self, task: int, system: str) -> dict[str, str | int]:
+        """The versions that the numbers of a system on a task rest on: the key's suffix."""
+        model = family(system)
+        libraries = set(model.libraries)
+        if uses_target_encoder(self.tasks[task]):
+            libraries.add("scikit-learn")
+        return {
+            system: model.version,
+            "preparation": PREPARATION_VERSION,
+            **library_versions(sorted(libraries)),
+        }
+
+    def cost(self, task: int, system: str, configuration: Mapping[str, Any]) -> float:
+        """Predicted seconds of one configuration's fit on one fold, by the family's cost model."""
+        rows = len(self.splits[task].train_rows) * (1 - 1 / self.study.folds)
+        return family(system).cost(configuration, int(rows), self._columns[task])
+
+    @cached_property
+    def _columns(self) -> tuple[int, ...]:
+        return tuple(prepared_columns(task) for task in self.tasks)
+
+    @cached_property
+    def _splits_digests(self) -> tuple[str, ...]:
+        return tuple(
+            hashlib.sha256(np.ascontiguousarray(split.fold).tobytes()).hexdigest()
+            for split in self.splits
+        )
+
+    def _pair(
+        self, task: int, system: str, configurations: Sequence[tuple[int, Mapping[str, Any]]]
+    ) -> Pair:
+        make = _Maker(self, task, family(system))
+        return Pair(
+            task,
+            system,
+            cv=tuple(
+                make(CV, i, configuration, fold)
+                for i, configuration in configurations
+                for fold in range(self.study.folds)
+            ),
+            tests={i: make(TEST, i, configuration, None) for i, configuration in configurations},
+        )
+
+    def identity(self, task: int, system: str) -> dict[str, Any]:
+        """What determines the scores of a system on a task, besides stage, configuration, fold.
+
+        The folds enter by their content, so that another scikit-learn with another shuffle
+        makes other keys.
+        """
+        study = self.study
+        return {
+            "task": self.tasks[task].fingerprint,
+            "split": self._splits_digests[task],
+            "folds": study.folds,
+            "holdout": study.holdout,
+            "seed": study.seed,
+            "repeat": 0,
+            "system": system,
+            "metric": METRIC,
+            "cpus": self.cpus,
+            "threads": study.threads,
+            "timing": study.timing,
+            "share_fits": study.share_fits,
+        }
+
+
+class _Maker:
+    """Makes the planned evaluations of one task and system."""
+
+    def __init__(self, plan: Plan, task: int, model: Family):
+        self._task = task
+        self._system = model.name
+        self._identity = plan.identity(task, model.name)
+        self._versions = plan.versions(task, model.name)
+
+    def __call__(
+        self, stage: str, configuration_id: int, configuration: Mapping[str, Any], fold: int | None
+    ) -> Planned:
+        identity = {
+            **self._identity,
+            "stage": stage,
+            "configuration": dict(configuration),
+            "fold": fold,
+        }
+        return Planned(
+            key(identity, self._versions),
+            stage,
+            self._task,
+            self._system,
+            configuration_id,
+            configuration,
+            fold,
+        )
+
+
+def configuration_text(configuration: Mapping[str, Any]) -> str:
+    """The configuration as the store writes it: JSON with sorted keys."""
+    return json.dumps(configuration, sort_keys=True)

@@ -1,0 +1,250 @@
+"""One run of a sweep: plan, take what the store has, compute the rest, select and refit."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from runner import engine
+from runner.config import SweepStudy, load_tasks
+from runner.data import arrays
+from runner.engine import Observer, Settings
+from runner.sandbox import Limits
+from runner.store import Planned as WantedRows
+from runner.store import Run, Stale, Store
+from runner.sweep import work
+from runner.sweep.costs import cost_model
+from runner.sweep.plan import Plan
+from runner.sweep.source import Served, SweepSource
+from runner.sweep.versions import environment_versions
+
+MIB = 2**20
+
+
+@dataclass(frozen=True)
+class Options:
+    """How a sweep is to be run.
+
+    Attributes:
+        results: The store's folder.
+        command: What was typed, for the ``runs`` table.
+        address: ``local``, ``auto`` or ``host:port``.
+        rerun: Outcomes whose rows are computed again.
+        fit_sandbox: Shrink a sandbox that no node can hold.
+        accept_versions: Let rows serve that other versions made.
+    """
+
+    results: Path
+    command: str
+    address: str = "local"
+    rerun: frozenset[str] = frozenset()
+    fit_sandbox: bool = False
+    accept_versions: bool = False
+
+
+@dataclass(frozen=True)
+class Outlook:
+    """What a run would do.
+
+    Attributes:
+        planned: Evaluations, a refit for each task and system among them.
+        reused: Those of them that the store serves.
+        jobs: Fits that can start at once; refits follow as selections are made.
+        core_seconds: The jobs' predicted cost by system.
+        slots: Sandboxes at once.
+    """
+
+    planned: int
+    reused: int
+    jobs: int
+    core_seconds: Mapping[str, float]
+    slots: int
+
+
+@dataclass(frozen=True)
+class SweepSummary:
+    """How a run ended.
+
+    Attributes:
+        planned: Evaluations wanted: configurations x folds, and a refit for each selection.
+        reused: Those that the store served.
+        computed: Those that this run computed.
+        outcomes: All of them by outcome.
+        unselected: The (task, system) without a configuration whose folds are all ok.
+        interrupted: Whether it was stopped before its end.
+    """
+
+    planned: int
+    reused: int
+    computed: int
+    outcomes: Mapping[str, int]
+    unselected: tuple[tuple[str, str], ...]
+    interrupted: bool
+
+
+class Sweep:
+    """A study ready to be run: its tasks are loaded, its plan made, its store opened.
+
+    Args:
+        study: The study.
+        options: How to run it.
+
+    Raises:
+        InputError: The tasks or the results folder aren't what the study says.
+        CannotRunError: No node can hold one sandbox.
+    """
+
+    def __init__(self, study: SweepStudy, options: Options):
+        self._study = study
+        self._options = options
+        tasks, splits = load_tasks(study)
+        asked = Limits(study.sandbox.cpus, study.sandbox.memory, study.sandbox.seconds)
+        self._capacity = engine.capacity(options.address, asked, fit=options.fit_sandbox)
+        self._plan = Plan(study, tasks, splits, cpus=self._capacity.limits.cpus)
+        self._store = Store.create(options.results)
+        self._served, attempts, self._stale = self._find_served()
+        self._source = SweepSource(
+            self._plan, self._served, attempts, cost_model(self._plan, self._store)
+        )
+        self._jobs = self._source.jobs
+        self._reused = len(self._source.final)
+
+    def notes(self) -> list[str]:
+        """What a person should know before the run starts."""
+        notes = []
+        if self._capacity.note:
+            notes.append(self._capacity.note)
+        now = environment_versions()
+        for stale in self._stale:
+            made = ", ".join(
+                f"{name} {version}"
+                for name, version in json.loads(stale.versions).items()
+                if now.get(name, version) != version or name == stale.system
+            )
+            notes.append(
+                f"{stale.rows} rows of {stale.system} were made with {made}: "
+                "computing them again; --accept-versions keeps them"
+            )
+        return notes
+
+    def outlook(self) -> Outlook:
+        """What the run would do."""
+        core_seconds: Counter[str] = Counter()
+        for job in self._jobs:
+            core_seconds[job.evaluations[0].columns["system"]] += job.cost
+        return Outlook(
+            planned=sum(len(pair.cv) + 1 for pair in self._plan.pairs),
+            reused=self._reused,
+            jobs=len(self._jobs),
+            core_seconds=dict(core_seconds),
+            slots=self._capacity.slots,
+        )
+
+    def best(self) -> Mapping[tuple[str, str], float]:
+        """The best mean score so far by task and system."""
+        return self._source.best()
+
+    def run(self, observer: Observer) -> SweepSummary:
+        """Compute what is missing; rows are in the store as soon as their jobs end."""
+        run_id = self._begin()
+        interrupted = False
+        if self._jobs:
+            ended = engine.run(
+                self._settings(run_id), self._source, self._store.append, observer
+            )
+            interrupted = ended.interrupted
+        summary = self._summary(interrupted)
+        self._store.extend_run(run_id, [self._stored(test.key) for test in self._source.tests])
+        self._store.end_run(run_id, datetime.now(UTC), summary.outcomes)
+        return summary
+
+    def _find_served(self) -> tuple[dict[str, Served], Mapping[str, int], tuple[Stale, ...]]:
+        wanted = [
+            evaluation.key
+            for pair in self._plan.pairs
+            for evaluation in (*pair.cv, *pair.tests.values())
+        ]
+        reuse = self._store.served(
+            wanted,
+            seconds=self._capacity.limits.seconds,
+            memory_mib=self._capacity.limits.memory / MIB,
+            rerun=self._options.rerun,
+            accept_versions=self._options.accept_versions,
+            predictions=self._study.predictions,
+        )
+        rows = self._store.query("SELECT key, outcome, score FROM evaluations").to_pylist()
+        stored = {row["key"]: Served(row["key"], row["outcome"], row["score"]) for row in rows}
+        served = {planned: stored[key] for planned, key in reuse.served.items()}
+        return served, reuse.attempts, reuse.stale
+
+    def _stored(self, key: str) -> str:
+        known = self._served.get(key)
+        return known.key if known else key
+
+    def _begin(self) -> str:
+        run_id = uuid.uuid4().hex
+        planned = tuple(
+            WantedRows(
+                task=self._plan.tasks[pair.task].name,
+                system=pair.system,
+                folds=self._study.folds,
+                keys=tuple(self._stored(evaluation.key) for evaluation in pair.cv),
+            )
+            for pair in self._plan.pairs
+        )
+        self._store.begin_run(
+            Run(
+                run_id=run_id,
+                study=self._study.name,
+                config=self._study.text,
+                planned=planned,
+                command=self._options.command,
+                started_at=datetime.now(UTC),
+                versions=environment_versions(),
+                machine=engine.machine(),
+            )
+        )
+        return run_id
+
+    def _settings(self, run_id: str) -> Settings:
+        study = self._study
+        used = {job.arrays for job in self._jobs}
+        return Settings(
+            function=work.FUNCTION,
+            warm_up=work.WARM_UP,
+            preload=work.PRELOAD,
+            limits=self._capacity.limits,
+            threads=study.threads,
+            arrays={
+                name: arrays(task, split)
+                for index, (task, split) in enumerate(
+                    zip(self._plan.tasks, self._plan.splits, strict=True)
+                )
+                if (name := self._plan.arrays_name(index)) in used
+            },
+            columns={
+                "run_id": run_id,
+                "study": study.name,
+                "timing": study.timing,
+                "threads": study.threads,
+            },
+            address=self._options.address,
+        )
+
+    def _summary(self, interrupted: bool) -> SweepSummary:
+        source = self._source
+        cv = sum(len(pair.cv) for pair in self._plan.pairs)
+        return SweepSummary(
+            planned=cv + len(source.tests),
+            reused=sum(key in self._served for key in source.final),
+            computed=sum(key not in self._served for key in source.final),
+            outcomes=dict(Counter(source.final.values())),
+            unselected=tuple(source.unselected),
+            interrupted=interrupted,
+        )
+
