@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -11,6 +11,13 @@ import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, validate_data
+
+from runner.models.family import Parameter
+
+
+def parameters(*given: Parameter) -> Mapping[str, Parameter]:
+    """Parameters by name, in the order given."""
+    return {parameter.name: parameter for parameter in given}
 
 
 @dataclass(frozen=True)
@@ -33,6 +40,9 @@ class BinaryPathClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore
 
     shared: ClassVar[str]
     """The constructor's parameter whose values the path passes through."""
+
+    parameters: ClassVar[Mapping[str, Parameter]]
+    """The constructor's hyper-parameters, by name."""
 
     classes_: np.ndarray
     n_features_in_: int
@@ -68,6 +78,10 @@ class BinaryPathClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore
 
     def path(self, prepared: Prepared, values: Sequence[Any]) -> Iterator[Any]:
         """Train through ``values`` of the shared parameter; see ``family.PathClassifier``."""
+        for name in self.parameters:
+            for value in values if name == self.shared else (getattr(self, name),):
+                if right := self.parameters[name].problem(value):
+                    raise ValueError(f"{name} is {value!r}: it must be {right}")
         self.classes_ = prepared.classes
         self.n_features_in_ = prepared.columns
         yield from self._train(prepared.rows, values)

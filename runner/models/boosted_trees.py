@@ -4,14 +4,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
 
-from runner.models.base import BinaryPathClassifier
+from runner.models.base import BinaryPathClassifier, parameters
 from runner.models.family import Family, Parameter
 
 INT32 = 2**31 - 1
+
+PARAMETERS = parameters(
+    Parameter("leaves", (2, 8, 32, 128), 20, "whole", low=2, high=131072),
+    Parameter("min_leaf", (1, 10, 50), 10, "whole", low=1, high=INT32),
+    Parameter(
+        "learning_rate", (0.025, 0.05, 0.1, 0.2, 0.4), 0.2, "real", low=0, high=1, open_low=True
+    ),
+    Parameter("trees", (20, 100, 500), 100, "whole", low=1, high=INT32),
+)
 
 
 class BoostedTrees(BinaryPathClassifier):
@@ -35,6 +45,7 @@ class BoostedTrees(BinaryPathClassifier):
     """
 
     shared: ClassVar[str] = "trees"
+    parameters: ClassVar[Mapping[str, Parameter]] = PARAMETERS
 
     def __init__(
         self,
@@ -61,11 +72,11 @@ class BoostedTrees(BinaryPathClassifier):
     def _train(self, rows: Any, values: Sequence[int]) -> Iterator[int]:
         import lightgbm
 
+        if any(later < earlier for earlier, later in pairwise(values)):
+            raise ValueError(f"numbers of trees must ascend, not {list(values)}")
         self.booster_ = lightgbm.Booster(self._binning() | self._growing(), rows)
         grown, exhausted = 0, False
         for value in values:
-            if value < grown:
-                raise ValueError(f"numbers of trees must ascend, but {value} follows {grown}")
             while grown < value:
                 # Rounds without bagging start from the same gradients after one that found
                 # nothing to split: it will be so for all that follow.
@@ -121,23 +132,7 @@ BOOSTED_TREES = Family(
     name="C-BDT",
     version=1,
     libraries=("lightgbm",),
-    parameters={
-        parameter.name: parameter
-        for parameter in (
-            Parameter("leaves", (2, 8, 32, 128), 20, "whole", low=2, high=131072),
-            Parameter("min_leaf", (1, 10, 50), 10, "whole", low=1, high=INT32),
-            Parameter(
-                "learning_rate",
-                (0.025, 0.05, 0.1, 0.2, 0.4),
-                0.2,
-                "real",
-                low=0,
-                high=1,
-                open_low=True,
-            ),
-            Parameter("trees", (20, 100, 500), 100, "whole", low=1, high=INT32),
-        )
-    },
+    parameters=PARAMETERS,
     shared="trees",
     descending=False,
     linear=False,

@@ -7,6 +7,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from numbers import Integral, Real
 from typing import Any, Literal, Protocol, Self
 
 import numpy as np
@@ -103,19 +104,20 @@ class Parameter:
 
     def problem(self, value: object) -> str | None:
         """What would be right instead of ``value``; None if it is valid."""
-        types = int if self.kind == "whole" else (int, float)
-        if isinstance(value, bool) or not isinstance(value, types) or not self._within(value):
-            return self._right()
-        return None
+        kind: type = Integral if self.kind == "whole" else Real
+        if isinstance(value, kind) and not isinstance(value, bool) and self._within(value):
+            return None
+        return self._right()
 
     def convert(self, value: float) -> float:
         """A valid value as the parameter's plain type, so that 1 and 1.0 are one configuration."""
-        return int(value) if self.kind == "whole" else float(value)
+        # Adding 0 makes -0.0 the same text as 0.0.
+        return int(value) if self.kind == "whole" else float(value) + 0.0
 
-    def _within(self, value: float) -> bool:
+    def _within(self, value: Any) -> bool:
         # The largest float, not infinity: a whole number beyond it has no float.
         above = value > self.low if self.open_low else value >= self.low
-        return above and value <= min(self.high, float(np.finfo(np.float64).max))
+        return bool(above and value <= min(self.high, float(np.finfo(np.float64).max)))
 
     def _right(self) -> str:
         noun = "a whole number" if self.kind == "whole" else "a number"
