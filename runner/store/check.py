@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-import pyarrow as pa
-
 from runner.store.schema import OUTCOMES
+from runner.store.tables import Table
 from runner.store.views import Views
 
 
@@ -60,13 +60,26 @@ _RULES = {
 }
 
 
-def problems(views: Views) -> list[Problem]:
-    """What is wrong, in the order of the rules."""
+def problems(tables: Mapping[str, Table]) -> list[Problem]:
+    """What is wrong in the tables: files that can't be read, then by the order of the rules."""
+    unreadable = {file: why for table in tables.values() for file, why in _unreadable(table)}
+    found = [Problem(f"a file that can't be read: {why}", 1, f) for f, why in unreadable.items()]
     parameters = {"outcomes": list(OUTCOMES)}
-    found = []
-    for text, sql in _RULES.items():
-        used = {name: value for name, value in parameters.items() if f"${name}" in sql}
-        offenders: pa.Table = views.select(sql, used)
-        if len(offenders):
-            found.append(Problem(text, len(offenders), str(offenders.column(0)[0].as_py())))
+    with Views(tables, without=unreadable) as views:
+        for text, sql in _RULES.items():
+            used = {name: value for name, value in parameters.items() if f"${name}" in sql}
+            offenders = views.select(sql, used)
+            if len(offenders):
+                found.append(Problem(text, len(offenders), str(offenders.column(0)[0].as_py())))
     return found
+
+
+def _unreadable(table: Table) -> Iterator[tuple[str, str]]:
+    from pyarrow import ArrowException, parquet
+
+    for file in table.files():
+        try:
+            for _ in parquet.ParquetFile(file).iter_batches():
+                pass
+        except (OSError, ArrowException) as error:
+            yield file, " ".join(str(error).split())

@@ -18,6 +18,8 @@ from runner.store.tables import Table
 from runner.store.views import Views
 
 COMMITS_BETWEEN_COMPACTIONS = 200
+# Delta Lake takes them for parts of an address.
+_UNFIT = frozenset("*?[]\\^|%")
 _ADVICE = "give a folder of results, or a new one"
 
 
@@ -68,7 +70,8 @@ class Store:
     """
 
     def __init__(self, path: str | Path):
-        self.path = str(path)
+        self.path = str(Path(path).absolute())
+        _refuse_unfit(self.path)
         self._attempts = _table(self.path, "attempts", schema.ATTEMPTS)
         self._predictions = _table(self.path, "predictions", schema.PREDICTIONS)
         self._runs = _table(self.path, "runs", schema.RUNS)
@@ -152,7 +155,10 @@ class Store:
         self._append_run(run_id=run_id, planned_keys=list(keys))
 
     def end_run(self, run_id: str, ended_at: datetime, outcomes: Mapping[str, int]) -> None:
-        """Records that a run has ended and its evaluations by outcome; compacts."""
+        """Records that a run came to its end and its evaluations by outcome; compacts.
+
+        An interrupted run gets none: where there is no end, planned keys may have no row.
+        """
         text = json.dumps(dict(outcomes), sort_keys=True)
         self._append_run(run_id=run_id, ended_at=ended_at, outcomes=text)
         self.compact()
@@ -175,7 +181,7 @@ class Store:
             rerun: Outcomes that are computed again.
             accept_versions: Whether a row made with other versions serves.
         """
-        with self._views() as views:
+        with Views({"attempts": self._attempts}) as views:
             return plan_reuse(
                 views,
                 planned,
@@ -193,7 +199,7 @@ class Store:
         Raises:
             InputError: The SQL is wrong, or not one SELECT.
         """
-        with self._views() as views:
+        with Views(self._by_name()) as views:
             return views.query(sql)
 
     def compact(self) -> None:
@@ -203,24 +209,35 @@ class Store:
 
     def check(self) -> list[Problem]:
         """What is wrong with the stored rows; empty where all is well."""
-        with self._views() as views:
-            return problems(views)
+        return problems(self._by_name())
 
     def _append_run(self, **values: object) -> None:
         row = {name: [value] for name, value in values.items()}
         fields = [schema.RUNS.field(name) for name in values]
         self._runs.append(pa.table(row, schema=pa.schema(fields)))
 
-    def _tables(self) -> tuple[Table, Table, Table]:
-        return self._attempts, self._predictions, self._runs
+    def _by_name(self) -> dict[str, Table]:
+        return {
+            "attempts": self._attempts,
+            "predictions": self._predictions,
+            "runs": self._runs,
+        }
 
-    def _views(self) -> Views:
-        return Views(self._attempts, self._predictions, self._runs)
+    def _tables(self) -> list[Table]:
+        return list(self._by_name().values())
 
 
 def _table(store: str, name: str, columns: pa.Schema) -> Table:
     required = {"attempts": ("key", "outcome", "attempt"), "runs": ("run_id", "planned_keys")}
-    return Table(f"{store.rstrip('/')}/{name}", columns, required.get(name, ("key",)))
+    return Table(f"{store}/{name}", columns, required.get(name, ("key",)))
+
+
+def _refuse_unfit(path: str) -> None:
+    unfit = sorted({character for character in path if character in _UNFIT or character < " "})
+    if unfit:
+        raise InputError(
+            f"the path of a folder of results can't hold {' '.join(map(repr, unfit))}", file=path
+        )
 
 
 def _require_folder(path: Path) -> None:

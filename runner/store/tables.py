@@ -136,12 +136,12 @@ class Table:
     def compact(self) -> None:
         """Merges small files and the log; safe beside writers and readers."""
         from deltalake import WriterProperties
-        from deltalake.exceptions import CommitFailedError, DeltaError
+        from deltalake.exceptions import CommitFailedError
 
         table = self.open()
         try:
             table.optimize.compact(writer_properties=WriterProperties(compression="ZSTD"))
-        except (CommitFailedError, DeltaError):
+        except CommitFailedError:
             # Another process has compacted the same files: then there is nothing left to do.
             table = self.open()
         table.vacuum(
@@ -151,4 +151,6 @@ class Table:
 
     def files(self) -> list[str]:
         """The data files of the table as it is now."""
-        return list(self.open().file_uris())
+        # The library percent-encodes the folder; tables without partitions have flat names.
+        names = (uri.rpartition("/")[2] for uri in self.open().file_uris())
+        return [f"{self.uri}/{name}" for name in names]

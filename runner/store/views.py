@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,7 @@ from runner.errors import InputError
 from runner.store.tables import Table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Collection, Iterable, Mapping
 
 # One row a key. Infra says nothing of the evaluation, so any other outcome comes before it.
 _EVALUATIONS = """
@@ -37,26 +38,42 @@ _ONE_RUN = {
 
 
 class Views:
-    """A DuckDB connection with views ``attempts``, ``evaluations``, ``predictions``, ``runs``.
+    """A DuckDB connection in which the tables are views.
 
     A context manager. Its SQL can read the store's files of the moment it was made, and write
-    nothing.
+    nothing. With ``attempts`` there is ``evaluations`` too.
+
+    Args:
+        tables: From ``attempts``, ``predictions``, ``runs``, by name.
+        without: Files that are left out.
+
+    Raises:
+        InputError: A file can't be read.
     """
 
-    def __init__(self, attempts: Table, predictions: Table, runs: Table):
+    def __init__(self, tables: Mapping[str, Table], without: Collection[str] = ()):
         import duckdb
 
         self._connection = duckdb.connect(":memory:")
         # Timestamps are stored in UTC; without this they'd be shown in the reader's zone.
         self._connection.execute("set TimeZone = 'UTC'")
-        files = [
-            *self._view("attempts", attempts),
-            *self._view("predictions", predictions),
-            *self._view("_run_rows", runs),
-        ]
-        self._connection.execute(_EVALUATIONS)
-        self._connection.execute(_runs_view(self.columns("_run_rows")))
-        self._lock(files)
+        # Out of the way of `show tables`.
+        self._connection.execute("create schema stored")
+        readable: list[str] = []
+        for name, table in tables.items():
+            files = [file for file in table.files() if file not in without]
+            try:
+                self._source(name, table, files)
+            except duckdb.Error as error:
+                raise InputError(
+                    f"{_one_line(str(error))}; `runner results check` lists unreadable files",
+                    file=table.uri,
+                ) from error
+            self._connection.execute(_VIEWS[name](self._columns(f"stored.{name}")))
+            readable += files
+        if "attempts" in tables:
+            self._connection.execute(_EVALUATIONS)
+        self._lock(readable)
 
     def __enter__(self) -> Views:
         return self
@@ -82,7 +99,7 @@ class Views:
             allowed = (duckdb.StatementType.SELECT, duckdb.StatementType.MULTI)
             if statements[0].type not in allowed:
                 raise InputError(f"only SELECT is possible, not {statements[0].type.name}")
-            return self._connection.sql(statements[0]).to_arrow_table()
+            return _narrow(self._connection.sql(statements[0]).to_arrow_table())
         except duckdb.Error as error:
             raise InputError(_one_line(str(error))) from error
 
@@ -96,29 +113,24 @@ class Views:
             for name in tables:
                 self._connection.unregister(name)
 
-    def columns(self, view: str) -> list[str]:
-        """The names of a view's columns."""
+    def _columns(self, view: str) -> list[str]:
         return [row[0] for row in self._connection.execute(f"describe {view}").fetchall()]
 
-    def _view(self, name: str, table: Table) -> list[str]:
-        stored = table.stored_schema() if table.exists() else pa.schema([])
-        files = table.files() if table.exists() else []
-        empty = table.schema.empty_table()
-        self._connection.register("_empty", empty)
-        self._connection.execute(f"create table _{name}_columns as select * from _empty")
-        self._connection.unregister("_empty")
-        # `union all by name` gives a table without files its columns, and one of an older version
-        # the columns that it lacks, with their types.
-        source = f"select * from _{name}_columns"
+    # `union all by name` with no rows of the schema gives a table without files its columns, and
+    # one of an older version the columns that it lacks, with their types.
+    def _source(self, name: str, table: Table, files: list[str]) -> None:
+        self._connection.register("_schema", table.schema.empty_table())
+        self._connection.execute(f"create table stored.{name}_schema as select * from _schema")
+        self._connection.unregister("_schema")
+        place = "null::varchar as filename, null::bigint as file_row_number"
+        source = f"select *, {place} from stored.{name}_schema"
         if files:
-            known = ", ".join(f'"{column}"' for column in stored.names)
             paths = ", ".join(_quoted(path) for path in files)
             source += (
-                f" union all by name select {known}"
-                f" from read_parquet([{paths}], union_by_name = true)"
+                f" union all by name select * from read_parquet([{paths}],"
+                " union_by_name = true, filename = true, file_row_number = true)"
             )
-        self._connection.execute(f"create view {name} as {source}")
-        return files
+        self._connection.execute(f"create view stored.{name} as {source}")
 
     def _lock(self, files: Iterable[str]) -> None:
         paths = ", ".join(_quoted(path) for path in files)
@@ -131,13 +143,49 @@ class Views:
             self._connection.execute(f"set {setting}")
 
 
-def _runs_view(columns: list[str]) -> str:
-    picked = ", ".join(
-        f"{_ONE_RUN.get(name, f'any_value({name})')} as {name}"
-        for name in columns
-        if name != "run_id"
+def _attempts_view(columns: list[str]) -> str:
+    return (
+        "create view attempts as select * exclude (filename, file_row_number) from stored.attempts"
     )
-    return f"create view runs as select run_id, {picked} from _run_rows group by run_id"
+
+
+# A key computed twice has its predictions twice, equal but for what has no seed. Picking the rows
+# by their place reads nothing but keys beforehand: the lists are large.
+def _predictions_view(columns: list[str]) -> str:
+    return """
+        create view predictions as
+        select * exclude (filename, file_row_number) from stored.predictions
+        where (filename, file_row_number) in (
+            select place[1], place[2] from (
+                select max((filename, file_row_number)) as place
+                from stored.predictions group by key
+            )
+        )
+    """
+
+
+def _runs_view(columns: list[str]) -> str:
+    picked = []
+    for name in columns:
+        if name not in ("run_id", "filename", "file_row_number"):
+            value = _ONE_RUN.get(name, f'any_value("{name}")')
+            picked.append(f'{value} as "{name}"')
+    return (
+        f"create view runs as select run_id, {', '.join(picked)} from stored.runs group by run_id"
+    )
+
+
+_VIEWS = {"attempts": _attempts_view, "predictions": _predictions_view, "runs": _runs_view}
+
+
+# DuckDB sums integers in 128 bits, which reach Arrow as decimals: unfit for JSON.
+def _narrow(table: pa.Table) -> pa.Table:
+    for index, field in enumerate(table.schema):
+        if pa.types.is_decimal(field.type) and field.type.scale == 0:
+            with contextlib.suppress(pa.ArrowInvalid):
+                column = table.column(index).cast(pa.int64())
+                table = table.set_column(index, field.name, column)
+    return table
 
 
 def _quoted(text: str) -> str:
