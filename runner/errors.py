@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Iterable
 from pathlib import Path
+
+_LISTED = 12
 
 
 class RunnerError(Exception):
@@ -37,3 +41,16 @@ class CannotRunError(RunnerError):
     """No verdict can be given, as on a machine too small for what was asked: exit status 3."""
 
     exit_status = 3
+
+
+def suggestion(name: str, valid: Iterable[str]) -> str:
+    """The end of a message about an unknown name: the nearest valid one, or which there are."""
+    names = list(valid)
+    folded = {candidate.casefold(): candidate for candidate in reversed(names)}
+    near = difflib.get_close_matches(name.casefold(), folded, n=1)
+    if near:
+        return f"did you mean {folded[near[0]]!r}?"
+    if not names:
+        return "there is none"
+    more = f" and {len(names) - _LISTED} more" if len(names) > _LISTED else ""
+    return "the choice is " + ", ".join(repr(candidate) for candidate in names[:_LISTED]) + more

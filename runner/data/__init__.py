@@ -1,0 +1,31 @@
+"""Tasks: where they come from, their splits, and their preparation for a fit."""
+
+from runner.data.preparation import (
+    PREPARATION_VERSION,
+    Prepared,
+    arrays,
+    prepare,
+    prepared_columns,
+    uses_target_encoder,
+)
+from runner.data.sources import BundledSource, FileSource, TaskSource, load
+from runner.data.splits import Split, split
+from runner.data.task import Column, Task, TaskError
+
+__all__ = [
+    "PREPARATION_VERSION",
+    "BundledSource",
+    "Column",
+    "FileSource",
+    "Prepared",
+    "Split",
+    "Task",
+    "TaskError",
+    "TaskSource",
+    "arrays",
+    "load",
+    "prepare",
+    "prepared_columns",
+    "split",
+    "uses_target_encoder",
+]

@@ -1,0 +1,75 @@
+"""Where tasks come from, and how they are loaded."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from runner.data.task import Task
+
+if TYPE_CHECKING:
+    from runner.data.table import Table
+
+
+@dataclass(frozen=True)
+class FileSource:
+    """A table in a file (parquet, csv, csv.gz).
+
+    Attributes:
+        target: The column that holds the classes.
+        positive: The positive class; None for the rarer one of two.
+        test: A file of the same columns with the rows for the test score.
+    """
+
+    path: Path
+    target: str
+    positive: str | None = None
+    test: Path | None = None
+
+
+@dataclass(frozen=True)
+class BundledSource:
+    """A data set that scikit-learn brings along, such as ``breast_cancer``."""
+
+    dataset: str
+    positive: str | None = None
+
+
+TaskSource = FileSource | BundledSource
+
+
+def load(source: TaskSource, name: str) -> Task:
+    """The task that a source holds.
+
+    Args:
+        source: Where it is.
+        name: What the study calls it.
+
+    Raises:
+        TaskError: For whatever makes it unusable, with the study's key that is at fault.
+    """
+    # Arrow is imported here: whoever needs only the preparation, as a sandbox does, loads none.
+    from runner.data.assembly import assemble
+
+    train, test = _tables(source)
+    return assemble(train, test, name=name, target=_target(source), positive=source.positive)
+
+
+def _tables(source: TaskSource) -> tuple[Table, Table | None]:
+    if isinstance(source, BundledSource):
+        from runner.data.bundled import read_bundled
+
+        return read_bundled(source.dataset), None
+    from runner.data.files import read
+
+    train = read(source.path, "file")
+    return train, None if source.test is None else read(source.test, "test")
+
+
+def _target(source: TaskSource) -> str:
+    if isinstance(source, BundledSource):
+        from runner.data.bundled import TARGET
+
+        return TARGET
+    return source.target
