@@ -6,6 +6,7 @@ import dataclasses
 import json
 import shlex
 import sys
+import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,8 @@ import click
 from runner.cli.main import INTERRUPTED
 
 if TYPE_CHECKING:
-    from runner.sweep import Sweep, SweepSummary
+    from runner.config import SweepStudy
+    from runner.sweep import Options, SweepSummary
 
 OUTCOMES = ("ok", "timeout", "memory", "crash", "error", "infra")
 
@@ -60,9 +62,7 @@ class _Outcomes(click.ParamType[frozenset[str]]):
 @click.option(
     "--fit-sandbox", is_flag=True, help="Shrink a sandbox that no node can hold; rows say so."
 )
-@click.option(
-    "--accept-versions", is_flag=True, help="Keep rows that other library versions made."
-)
+@click.option("--accept-versions", is_flag=True, help="Keep rows that other library versions made.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
 def command(
     config: Path,
@@ -86,20 +86,18 @@ def command(
     typed = shlex.join(["runner", *sys.argv[1:]])
     study = load_study(config)
     folder = results or Path("results") / study.name
-    sweep = Sweep(
-        study,
-        Options(
-            results=folder,
-            command=typed,
-            address=address,
-            rerun=rerun,
-            fit_sandbox=fit_sandbox,
-            accept_versions=accept_versions,
-        ),
+    options = Options(
+        results=folder,
+        command=typed,
+        address=address,
+        rerun=rerun,
+        fit_sandbox=fit_sandbox,
+        accept_versions=accept_versions,
     )
     if only_plan:
-        _print_plan(sweep, as_json)
+        _print_plan(study, options, as_json)
         return 0
+    sweep = Sweep(study, options)
     with StudyProgress(sweep.best) as progress:
         for note in sweep.notes():
             progress.message(note)
@@ -140,16 +138,23 @@ def _print_summary(summary: SweepSummary, folder: Path) -> None:
     click.echo(f"results: {folder}; to see them: runner report --results {folder}")
 
 
-def _print_plan(sweep: Sweep, as_json: bool) -> None:
+def _print_plan(study: SweepStudy, options: Options, as_json: bool) -> None:
+    from runner.sweep import Sweep
+
+    with tempfile.TemporaryDirectory() as empty:
+        if not options.results.exists():
+            # A plan leaves nothing behind, not even a folder.
+            options = dataclasses.replace(options, results=Path(empty))
+        sweep = Sweep(study, options)
     outlook = sweep.outlook()
-    total = sum(outlook.core_seconds.values())
+    for note in sweep.notes():
+        click.echo(note, err=True)
     if as_json:
         click.echo(json.dumps(dataclasses.asdict(outlook)))
         return
-    for note in sweep.notes():
-        click.echo(note, err=True)
     click.echo(f"{outlook.planned} evaluations, {outlook.reused} of them in the store already")
     click.echo(f"{outlook.jobs} jobs to compute, {outlook.slots} at once")
     for system, seconds in outlook.core_seconds.items():
         click.echo(f"  {system}: predicted {seconds:,.1f} s of a slot")
-    click.echo(f"predicted wall time: {total / outlook.slots:,.0f} s, start-up of Ray aside")
+    total = sum(outlook.core_seconds.values())
+    click.echo(f"predicted wall time: {total / outlook.slots:,.0f} s, Ray's start-up aside")
