@@ -52,7 +52,7 @@ def kind(column: pa.ChunkedArray, *, untyped: bool) -> Kind | None:
 
     An untyped column is numeric if every cell that is no gap reads as a number. A typed one is
     numeric if it holds numbers, and categorical if it holds text, booleans, or values that the
-    file itself declares as categories (Arrow's dictionary, pandas' categorical), whatever these are.
+    file itself declares as categories (Arrow's dictionary, pandas' categorical), numbers too.
 
     Raises:
         ValueError: For types that are neither, such as dates and lists; says what would be right.

@@ -1,0 +1,170 @@
+"""A YAML file as plain values, with the line on which each stands."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ruamel.yaml import YAML
+from ruamel.yaml.error import MarkedYAMLError, YAMLError
+from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
+from ruamel.yaml.reader import ReaderError
+
+from runner.errors import InputError, suggestion
+
+Location = tuple[str | int, ...]
+"""Keys and list indices from the top down to a value."""
+
+_PREFIX = "tag:yaml.org,2002:"
+
+
+@dataclass(frozen=True)
+class Document:
+    """What a YAML file holds.
+
+    Attributes:
+        text: The file as it is.
+        content: Mappings, lists and scalars; every key is text.
+        lines: For each location the line (from 1) of its key or list item.
+        scalars: For each location of a scalar its text, before it became a number or a boolean.
+    """
+
+    path: Path
+    text: str
+    content: Any
+    lines: Mapping[Location, int]
+    scalars: Mapping[Location, str]
+
+    def line(self, location: Location) -> int:
+        """The line of a location, or of the nearest one around it that the file has."""
+        while location and location not in self.lines:
+            location = location[:-1]
+        return self.lines.get(location, 1)
+
+
+def read_document(path: Path) -> Document:
+    """Read a file in YAML 1.2.
+
+    Raises:
+        InputError: If it can't be read, isn't YAML, is empty, or gives a key twice.
+    """
+    text = _read(path)
+    root = _composed(path, text)
+    if root is None:
+        raise InputError("the file is empty; a study's keys are expected", file=path, line=1)
+    builder = _Builder(path)
+    try:
+        content = builder.build(root, ())
+    except RecursionError:
+        raise InputError("values are nested without end", file=path, line=1) from None
+    return Document(path, text, content, builder.lines, builder.scalars)
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_bytes().decode("utf-8-sig")
+    except FileNotFoundError:
+        folder = path.parent
+        near = sorted(p.name for p in folder.glob("*.y*ml")) if folder.is_dir() else []
+        hint = f"there is no such file: {suggestion(path.name, near)}" if near else "no such file"
+        raise InputError(hint, file=path) from None
+    except IsADirectoryError:
+        raise InputError("is a folder; a study is a YAML file", file=path) from None
+    except UnicodeDecodeError as error:
+        line = error.object[: error.start].count(b"\n") + 1
+        raise InputError("is not UTF-8 text", file=path, line=line) from None
+    except OSError as error:
+        raise InputError(f"can't be read: {error.strerror}", file=path) from None
+
+
+def _composed(path: Path, text: str) -> Node | None:
+    try:
+        root: Node | None = YAML(typ="safe", pure=True).compose(text)
+    except MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        what = error.problem or error.context or "it can't be parsed"
+        line = None if mark is None else mark.line + 1
+        raise InputError(f"is not valid YAML: {_one_line(what)}", file=path, line=line) from None
+    except ReaderError as error:
+        line = text[: error.position].count("\n") + 1
+        raise InputError(f"is not valid YAML: {error.reason}", file=path, line=line) from None
+    except (YAMLError, RecursionError) as error:
+        raise InputError(f"is not valid YAML: {_one_line(str(error))}", file=path) from None
+    return root
+
+
+@dataclass
+class _Builder:
+    """Turns nodes into plain values and remembers where each stands."""
+
+    path: Path
+    lines: dict[Location, int] = field(default_factory=dict)
+    scalars: dict[Location, str] = field(default_factory=dict)
+
+    def build(self, node: Node, location: Location) -> Any:
+        self.lines.setdefault(location, _line(node))
+        if isinstance(node, MappingNode):
+            return self._mapping(node, location)
+        if isinstance(node, SequenceNode):
+            return [self.build(item, (*location, i)) for i, item in enumerate(node.value)]
+        assert isinstance(node, ScalarNode)
+        return self._scalar(node, location)
+
+    def _mapping(self, node: MappingNode, location: Location) -> dict[str, Any]:
+        content: dict[str, Any] = {}
+        for key_node, value_node in node.value:
+            line = _line(key_node)
+            if not isinstance(key_node, ScalarNode):
+                raise InputError("a key must be text", file=self.path, line=line)
+            key = str(key_node.value)
+            here = (*location, key)
+            if key in content:
+                first = self.lines[here]
+                raise InputError(
+                    f"key {key!r} stands twice, first on line {first}; give it once",
+                    file=self.path,
+                    line=line,
+                )
+            self.lines[here] = line
+            content[key] = self.build(value_node, here)
+        return content
+
+    def _scalar(self, node: ScalarNode, location: Location) -> Any:
+        text = str(node.value)
+        kind = str(node.tag).removeprefix(_PREFIX)
+        try:
+            value = _plain(kind, text)
+        except ValueError:
+            raise InputError(
+                f"{text!r} can't be read as {kind}",
+                file=self.path,
+                line=_line(node),
+            ) from None
+        if value is not None:
+            self.scalars[location] = text
+        return value
+
+
+def _plain(kind: str, text: str) -> str | int | float | bool | None:
+    match kind:
+        case "null":
+            return None
+        case "bool":
+            return text.lower() == "true"
+        case "int":
+            digits = text.replace("_", "")
+            return int(digits, 0 if digits.lstrip("+-")[:2].lower() in ("0x", "0o", "0b") else 10)
+        case "float":
+            return float(text.replace("_", "").replace(".inf", "inf").replace(".nan", "nan"))
+        case _:
+            return text
+
+
+def _line(node: Node) -> int:
+    return int(node.start_mark.line) + 1
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())

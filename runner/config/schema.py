@@ -1,0 +1,119 @@
+"""The keys of a sweep's file and what each may hold."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
+
+from runner.errors import suggestion
+
+_UNITS = {"b": 1}
+_UNITS |= {f"{letter}b": 1000**power for power, letter in enumerate("kmgt", 1)}
+_UNITS |= {f"{letter}ib": 1024**power for power, letter in enumerate("kmgt", 1)}
+_SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]+)\s*")
+_LEAST_MEMORY = 1_000_000
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+
+
+def memory_bytes(value: Any) -> int:
+    """Bytes from a size such as ``12GB`` (10^9) or ``12GiB`` (2^30); a whole number is bytes.
+
+    Raises:
+        ValueError: Says what would be right.
+    """
+    size = _size(value)
+    if size is None:
+        raise ValueError(f"must be a size such as 2GB, 500MB or 2GiB, not {value!r}")
+    if size < _LEAST_MEMORY:
+        raise ValueError(
+            f"of {size} bytes holds no process; a number without a unit is bytes, so write 2GB"
+        )
+    return size
+
+
+def _size(value: Any) -> int | None:
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    match = _SIZE.fullmatch(value) if isinstance(value, str) else None
+    if match is None or match[2].lower() not in _UNITS:
+        return None
+    return round(float(match[1]) * _UNITS[match[2].lower()])
+
+
+def safe_name(value: str) -> str:
+    """A name that can be a file's name everywhere.
+
+    Raises:
+        ValueError: Says what would be right.
+    """
+    if not _NAME.fullmatch(value):
+        raise ValueError(
+            f"may hold letters, digits, '.', '_' and '-' and starts with a letter or digit, "
+            f"unlike {value!r}"
+        )
+    return value
+
+
+def _known_timing(value: Any) -> Any:
+    if value != "packed":
+        raise ValueError(f"must be 'packed', not {value!r}")
+    return value
+
+
+def _sweep(value: Any) -> Any:
+    if value != "sweep":
+        hint = f": {suggestion(value, ['sweep'])}" if isinstance(value, str) else ""
+        raise ValueError(f"must be 'sweep', not {value!r}{hint}")
+    return value
+
+
+Name = Annotated[str, AfterValidator(safe_name)]
+
+
+class _Keys(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
+
+
+class SandboxKeys(_Keys):
+    """What one evaluation may use."""
+
+    cpus: int = Field(default=1, ge=1)
+    memory: Annotated[int, BeforeValidator(memory_bytes)] = 2_000_000_000
+    seconds: float = Field(default=3600.0, gt=0)
+
+
+class FileTaskKeys(_Keys):
+    """A task in a file."""
+
+    file: str = Field(min_length=1)
+    target: str
+    name: Name | None = None
+    positive: str | None = None
+    test: str | None = Field(default=None, min_length=1)
+
+
+class BundledTaskKeys(_Keys):
+    """A data set that scikit-learn brings along."""
+
+    sklearn: str
+    name: Name | None = None
+    positive: str | None = None
+
+
+class SweepKeys(_Keys):
+    """A sweep's file. Tasks and systems come in several forms and are checked one by one."""
+
+    kind: Annotated[Literal["sweep"], BeforeValidator(_sweep)]
+    name: Name
+    tasks: list[Any] = Field(min_length=1)
+    holdout: float = Field(default=0.2, gt=0, lt=0.9)
+    folds: int = Field(default=5, ge=2, le=127)
+    seed: int = Field(default=0, ge=0, lt=2**32)
+    systems: list[Any] = Field(min_length=1)
+    sandbox: SandboxKeys = SandboxKeys()
+    threads: int = Field(default=1, ge=1)
+    timing: Annotated[Literal["packed"], BeforeValidator(_known_timing)] = "packed"
+    share_fits: bool = True
+    predictions: bool = False

@@ -1,0 +1,190 @@
+"""A sweep as its file describes it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from runner.config.document import Document, Location, read_document
+from runner.config.problems import Problems, shown
+from runner.config.schema import BundledTaskKeys, FileTaskKeys, SweepKeys, safe_name
+from runner.config.systems import SystemEntry, read_systems
+from runner.data import BundledSource, FileSource, TaskSource
+from runner.errors import suggestion
+
+_SOURCES: Mapping[str, type[FileTaskKeys] | type[BundledTaskKeys]] = {
+    "file": FileTaskKeys,
+    "sklearn": BundledTaskKeys,
+}
+
+
+@dataclass(frozen=True)
+class TaskEntry:
+    """A task of a study: what it is called and where it is."""
+
+    name: str
+    source: TaskSource
+
+
+@dataclass(frozen=True)
+class Sandbox:
+    """What one evaluation may use: cores, bytes, seconds of wall clock."""
+
+    cpus: int
+    memory: int
+    seconds: float
+
+
+@dataclass(frozen=True)
+class SweepStudy:
+    """A sweep.
+
+    Attributes:
+        path: The study's file, as it was named.
+        text: The file's text.
+        tasks: In the file's order.
+        systems: In the file's order.
+        folds: Of the cross-validation.
+        holdout: Share of the rows kept for the test score, where a task brings no test file.
+        threads: What a fit may use of the sandbox's cores.
+        timing: How the times come about; ``packed``: beside other sandboxes on the node.
+        share_fits: Whether configurations that one fit passes through are read off it.
+        predictions: Whether the store keeps the predictions.
+        lines: Where in the file everything stands; ``line`` reads it.
+    """
+
+    name: str
+    path: Path
+    text: str
+    tasks: tuple[TaskEntry, ...]
+    systems: tuple[SystemEntry, ...]
+    sandbox: Sandbox
+    folds: int
+    holdout: float
+    seed: int
+    threads: int
+    timing: str
+    share_fits: bool
+    predictions: bool
+    lines: Mapping[Location, int] = field(repr=False, compare=False)
+
+    def line(self, *location: str | int) -> int:
+        """The line of ``("tasks", 2, "target")``, or of the nearest one around it."""
+        return Document(self.path, self.text, None, self.lines, {}).line(location)
+
+
+def load_study(path: Path) -> SweepStudy:
+    """Read and check a sweep's file; the tasks themselves are not opened.
+
+    Raises:
+        InputError: With file and line, for the first thing in the file that is wrong.
+    """
+    document = read_document(path)
+    problems = Problems(document)
+    if not isinstance(document.content, dict):
+        problems.add((), f"a study is keys and values, not {shown(document.content)}")
+    problems.raise_first()
+    keys = problems.validated(SweepKeys, document.content, ())
+    tasks = _read_tasks(document, problems)
+    systems = read_systems(document.content.get("systems"), problems)
+    if keys is not None and keys.threads > keys.sandbox.cpus:
+        problems.add(
+            ("threads",),
+            f"threads must be at most the sandbox's cpus ({keys.sandbox.cpus}), not {keys.threads}",
+        )
+    problems.raise_first()
+    assert keys is not None
+    return SweepStudy(
+        name=keys.name,
+        path=path,
+        text=document.text,
+        tasks=tasks,
+        systems=systems,
+        sandbox=Sandbox(keys.sandbox.cpus, keys.sandbox.memory, keys.sandbox.seconds),
+        folds=keys.folds,
+        holdout=keys.holdout,
+        seed=keys.seed,
+        threads=keys.threads,
+        timing=keys.timing,
+        share_fits=keys.share_fits,
+        predictions=keys.predictions,
+        lines=document.lines,
+    )
+
+
+def _read_tasks(document: Document, problems: Problems) -> tuple[TaskEntry, ...]:
+    contents = document.content.get("tasks")
+    if not isinstance(contents, list):
+        return ()
+    entries: dict[str, TaskEntry] = {}
+    for index, content in enumerate(contents):
+        location = ("tasks", index)
+        entry = _read_task(document, content, location, problems)
+        if entry is None:
+            continue
+        if entry.name in entries:
+            problems.add(location, f"two tasks are named {entry.name!r}; give one another `name`")
+        entries[entry.name] = entry
+    return tuple(entries.values())
+
+
+def _read_task(
+    document: Document, content: Any, location: Location, problems: Problems
+) -> TaskEntry | None:
+    if not isinstance(content, dict):
+        problems.add(
+            location, f"a task is given as `sklearn: NAME` or `file: PATH`, not as {shown(content)}"
+        )
+        return None
+    given = [source for source in _SOURCES if source in content]
+    if len(given) != 1:
+        _add_source_problem(content, given, location, problems)
+        return None
+    content = _with_text(document, content, location)
+    keys = problems.validated(_SOURCES[given[0]], content, location)
+    if keys is None:
+        return None
+    if isinstance(keys, BundledTaskKeys):
+        return TaskEntry(keys.name or keys.sklearn, BundledSource(keys.sklearn, keys.positive))
+    name = keys.name or _stem(keys.file)
+    try:
+        safe_name(name)
+    except ValueError as error:
+        problems.add((*location, "file"), f"the task's name {error}; give it a `name`")
+        return None
+    folder = document.path.parent
+    test = None if keys.test is None else folder / keys.test
+    return TaskEntry(name, FileSource(folder / keys.file, keys.target, keys.positive, test))
+
+
+def _with_text(
+    document: Document, content: Mapping[str, Any], location: Location
+) -> Mapping[str, Any]:
+    """The positive class is text, though ``positive: 1`` and ``positive: true`` don't look it."""
+    written = document.scalars.get((*location, "positive"))
+    return content if written is None else {**content, "positive": written}
+
+
+def _add_source_problem(
+    content: Mapping[str, Any], given: list[str], location: Location, problems: Problems
+) -> None:
+    if given:
+        problems.add(
+            (*location, given[1]), "a task is given by `file` or by `sklearn`, not by both"
+        )
+        return
+    known = {name for keys in _SOURCES.values() for name in keys.model_fields}
+    unknown = [name for name in content if name not in known]
+    if unknown:
+        problems.add(
+            (*location, unknown[0]),
+            f"unknown source {unknown[0]!r}: {suggestion(unknown[0], _SOURCES)}",
+        )
+    else:
+        problems.add(location, "a task needs a source: `sklearn: NAME` or `file: PATH`")
+
+
+def _stem(file: str) -> str:
+    return Path(Path(file).name.removesuffix(".gz")).stem
