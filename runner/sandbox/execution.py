@@ -1,0 +1,288 @@
+"""One work in its child: what the owner waits for, and how it judges what it sees."""
+
+from __future__ import annotations
+
+import os
+import select
+import socket
+import time
+from collections.abc import Callable, Mapping
+
+from runner.sandbox.child import RECEIVE, work_message
+from runner.sandbox.clock import CpuTime
+from runner.sandbox.confinement import Confinement
+from runner.sandbox.contract import Limits, Result, Work
+from runner.sandbox.ledger import End, Ledger, MalformedError
+from runner.sandbox.warm import Forked, Swept, Zygote, ZygoteError
+from runner.sandbox.wire import Message, Reader, read_index, read_record
+
+LOG_BYTES = 64 << 10
+STARTUP_SECONDS = 120.0
+"""What importing, mapping and warming up may take before the clock starts."""
+
+
+class Execution:
+    """Runs one work to its end.
+
+    Args:
+        zygote: Forks the child.
+        confinement: Made for this work.
+        work: What to run.
+        limits: Of each of its evaluations.
+        folder: The child's working folder.
+    """
+
+    def __init__(
+        self, zygote: Zygote, confinement: Confinement, work: Work, limits: Limits, folder: str
+    ):
+        self._zygote = zygote
+        self._confinement = confinement
+        self._work = work
+        self._folder = folder
+        self._ledger = Ledger(work.evaluations, limits.seconds)
+        self._reader = Reader()
+        self._log = bytearray()
+        self._log_end = -1
+        self._channel: socket.socket | None = None
+        self._child: Forked | None = None
+        self._poll = select.poll()
+        self._handlers: dict[int, Callable[[], None]] = {}
+        self._startup_deadline = time.monotonic() + STARTUP_SECONDS
+        self._admitted = False
+        self._started: float | None = None
+        self._kills_seen = 0
+        self._over = False
+        self._exited = False
+        self._end: End | None = None
+
+    def run(self, enforced: Mapping[str, str]) -> Result:
+        """The result; whatever happened, nothing of the tree lives afterwards.
+
+        Args:
+            enforced: What the result says its limits rested on.
+        """
+        try:
+            try:
+                self._fork()
+                while not self._over:
+                    self._step()
+            except ZygoteError as error:
+                self._finish(End("infra", "zygote", str(error)))
+            return self._conclude(time.monotonic(), enforced)
+        finally:
+            self._release()
+
+    def _fork(self) -> None:
+        self._log_end, log_theirs = os.pipe2(os.O_CLOEXEC)
+        self._channel, channel_theirs = socket.socketpair()
+        try:
+            with self._confinement.doors() as doors:
+                descriptors = [channel_theirs.fileno(), log_theirs, *doors]
+                self._zygote.fork(self._folder, descriptors)
+        finally:
+            os.close(log_theirs)
+            channel_theirs.close()
+        self._child = self._zygote.forked()
+        self._channel.setblocking(False)
+        os.set_blocking(self._log_end, False)
+        # In the order in which they are judged: what was said counts before what ended, and a
+        # zygote's end takes its child along.
+        self._handlers = {
+            self._channel.fileno(): self._hear,
+            self._log_end: self._drain,
+            self._zygote.fileno(): self._zygote_ended,
+            self._child.pidfd: self._child_ended,
+        }
+        for descriptor in self._handlers:
+            self._poll.register(descriptor, select.POLLIN)
+
+    def _step(self) -> None:
+        """Wait for a message, output, an end or the deadline, and act on it."""
+        ready = dict(self._poll.poll(self._patience()))
+        for descriptor, handle in self._handlers.items():
+            if descriptor in ready and not self._over:
+                handle()
+        if self._over:
+            return
+        if self._confinement.memory.look():
+            self._finish(End("memory", "oom"))
+        elif time.monotonic() >= self._deadline:
+            late = End("timeout", "wall") if self._ledger.started else End("infra", "startup")
+            self._finish(self._judged(late))
+
+    @property
+    def _deadline(self) -> float:
+        return self._ledger.deadline if self._ledger.started else self._startup_deadline
+
+    def _patience(self) -> float:
+        """Milliseconds that poll may wait."""
+        seconds = max(0.0, self._deadline - time.monotonic())
+        tick = self._confinement.memory.tick
+        return 1000 * min(seconds, 3600.0 if tick is None else tick)
+
+    def _hear(self) -> None:
+        """Take what came over the channel, and when."""
+        assert self._channel is not None
+        data = _received(self._channel)
+        if data is None:
+            return
+        if not data:
+            self._poll.unregister(self._channel.fileno())
+            return
+        now = time.monotonic()
+        try:
+            for message in self._reader.feed(data):
+                self._take(message, now)
+                if self._over:
+                    return
+        except MalformedError as error:
+            self._finish(self._judged(End("crash", "result", str(error))))
+
+    def _take(self, message: Message, now: float) -> None:
+        match message.kind:
+            case "joined" if not self._admitted:
+                self._admit()
+            case "started":
+                self._start(now)
+            case "checkpoint":
+                self._ledger.checkpoint(read_index(message), now)
+            case "record":
+                self._ledger.record(read_index(message), *read_record(message), now)
+                # The evaluation coped with whatever the kernel killed before.
+                self._kills_seen = self._confinement.memory.kills()
+            case "done":
+                complete = self._ledger.complete
+                self._finish(None if complete else self._judged(End("crash", "no result")))
+            case "error":
+                self._finish(self._judged(_raised(message)))
+            case other:
+                raise MalformedError(f"a message of kind {other!r} where none was due")
+
+    def _admit(self) -> None:
+        """Let the child go, now that it stands in its groups."""
+        assert self._child is not None
+        assert self._channel is not None
+        self._admitted = True
+        if not self._confinement.admit(self._child.pid):
+            self._finish(End("infra", "groups", "the child didn't join its control groups"))
+            return
+        self._channel.settimeout(STARTUP_SECONDS)
+        try:
+            self._channel.sendall(work_message(self._work).encode())
+        except OSError:
+            # It ended before it was told; its pidfd tells how.
+            pass
+        finally:
+            self._channel.setblocking(False)
+
+    def _start(self, now: float) -> None:
+        assert self._child is not None
+        self._ledger.start(now)
+        self._started = now
+        self._confinement.start(self._child.pid)
+
+    def _drain(self) -> None:
+        """Keep the end of what the tree prints, however much that is."""
+        try:
+            data = os.read(self._log_end, LOG_BYTES)
+        except BlockingIOError:
+            return
+        if not data:
+            self._poll.unregister(self._log_end)
+        self._log += data
+        del self._log[:-LOG_BYTES]
+
+    def _child_ended(self) -> None:
+        """What it said before still counts; why it ended is known once the zygote reaped it."""
+        assert self._channel is not None
+        while not self._over and _received(self._channel, socket.MSG_PEEK):
+            self._hear()
+        self._exited = not self._over
+        self._over = True
+
+    def _zygote_ended(self) -> None:
+        self._finish(End("infra", "zygote", "the zygote ended"))
+
+    def _finish(self, end: End | None) -> None:
+        self._end = end
+        self._over = True
+
+    def _judged(self, end: End) -> End:
+        """``end``, or want of memory where the kernel killed for it since the last record."""
+        if self._confinement.memory.kills() > self._kills_seen:
+            return End("memory", "oom")
+        return end
+
+    def _conclude(self, now: float, enforced: Mapping[str, str]) -> Result:
+        """Kill, drain, read, and say what became of each evaluation."""
+        self._confinement.stop()
+        self._confinement.kill()
+        try:
+            swept = self._zygote.sweep()
+        except ZygoteError:
+            # Its own end takes the child along, and closing it whatever carries its mark.
+            self._zygote.close()
+            swept = Swept(None, CpuTime(0, 0))
+        self._drain_rest()
+        end = self._exit_end(swept.status) if self._exited else self._end
+        wall = 0.0 if self._started is None else now - self._started
+        return Result(
+            findings=self._ledger.close(end, now),
+            usage=self._confinement.usage(wall, swept.time),
+            log_tail=self._log.decode(errors="replace"),
+            enforced=dict(enforced),
+        )
+
+    def _exit_end(self, status: int | None) -> End:
+        if status is None:
+            return End("infra", "zygote", "the zygote ended")
+        if not self._admitted:
+            return End("infra", "startup", "the child ended before it was told its work")
+        if status < 0:
+            return self._judged(End("crash", f"signal {-status}"))
+        return self._judged(End("crash", f"exit {status}" if status else "no result"))
+
+    def _drain_rest(self) -> None:
+        """What is left in the pipe now that nobody writes to it."""
+        if self._log_end < 0:
+            return
+        os.set_blocking(self._log_end, False)
+        for data in iter(lambda: _read(self._log_end), b""):
+            self._log += data
+            del self._log[:-LOG_BYTES]
+
+    def _release(self) -> None:
+        if self._log_end >= 0:
+            os.close(self._log_end)
+        if self._channel is not None:
+            self._channel.close()
+        if self._child is not None:
+            os.close(self._child.pidfd)
+
+
+def _received(channel: socket.socket, flags: int = 0) -> bytes | None:
+    """What there is to receive; empty at the end of the stream, None where nothing came yet."""
+    try:
+        return channel.recv(1 if flags else RECEIVE, flags)
+    except BlockingIOError:
+        return None
+    except ConnectionResetError:
+        return b""
+
+
+def _read(descriptor: int) -> bytes:
+    try:
+        return os.read(descriptor, LOG_BYTES)
+    except BlockingIOError:
+        return b""
+
+
+def _raised(message: Message) -> End:
+    """The end that an exception of the code under test makes.
+
+    A MemoryError is one of memory: only a request that can't be met raises it.
+    """
+    name, text = message.header.get("name"), message.header.get("text")
+    if not isinstance(name, str) or not isinstance(text, str):
+        raise MalformedError("an error without name and text")
+    return End("memory" if message.header.get("memory") is True else "error", name, text)

@@ -1,0 +1,89 @@
+"""The sandbox's interface without a sandbox: no limits, no other process, for debugging."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from types import TracebackType
+
+import numpy as np
+
+from runner.sandbox.contract import Limits, Result, Usage, Work
+from runner.sandbox.ledger import End, Ledger
+from runner.sandbox.task import Task
+from runner.sandbox.wire import plain_arrays, plain_fields
+
+
+class InProcess:
+    """Runs works in this very process, where a debugger can follow them; enforces nothing."""
+
+    enforced: Mapping[str, str] = {"memory": "none", "cpu": "none", "kill": "none"}
+
+    def __enter__(self) -> InProcess:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def start(self) -> None:
+        """Nothing to start; here for the sandbox's sake."""
+
+    def close(self) -> None:
+        """Nothing to end; here for the sandbox's sake."""
+
+    def run(self, work: Work, limits: Limits) -> Result:
+        """Call the work's function; ``limits`` are not enforced.
+
+        An exception of the function becomes outcome ``error``; KeyboardInterrupt goes through.
+        """
+        ledger = Ledger(work.evaluations, float("inf"))
+        start = time.monotonic()
+        end: End | None = None
+        trace = ""
+        try:
+            task = Task.load(work)
+            start = time.monotonic()
+            ledger.start(start)
+            task.function(task.arrays, task.argument, _Report(ledger))
+        except Exception as error:
+            end, trace = failure(error)
+        now = time.monotonic()
+        return Result(
+            findings=ledger.close(end, now),
+            usage=Usage(wall_seconds=now - start if ledger.started else 0.0),
+            log_tail=trace,
+            enforced=self.enforced,
+        )
+
+
+class _Report:
+    """Writes straight into the ledger."""
+
+    def __init__(self, ledger: Ledger):
+        self._ledger = ledger
+
+    def checkpoint(self, index: int) -> None:
+        self._ledger.checkpoint(index, time.monotonic())
+
+    def record(
+        self,
+        index: int,
+        fields: Mapping[str, float | int | str | None],
+        predictions: Mapping[str, np.ndarray] | None = None,
+    ) -> None:
+        # The same conversions as on the way out of a sandbox: what fails there fails here.
+        arrays = None if predictions is None else plain_arrays(predictions)
+        self._ledger.record(index, plain_fields(fields), arrays, time.monotonic())
+
+
+def failure(error: BaseException) -> tuple[End, str]:
+    """The end that an exception of the code under test makes, and its traceback as text."""
+    import traceback
+
+    text = " ".join(str(error).split())
+    return End("error", type(error).__name__, text), "".join(traceback.format_exception(error))

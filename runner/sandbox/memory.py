@@ -1,0 +1,153 @@
+"""The memory limit of one work, by a memory group or by a watchdog that looks at /proc."""
+
+from __future__ import annotations
+
+import contextlib
+import resource
+from typing import Protocol
+
+from runner.sandbox import procfs
+from runner.sandbox.cgroups import Group
+
+ADDRESS_SLACK = 3 << 29
+"""Address space beyond the limit that a child needs for stacks, arenas and libraries."""
+
+
+class MemoryLimit(Protocol):
+    """What holds the memory of one work, and what it saw.
+
+    Attributes:
+        tick: Seconds after which ``look`` wants to be called again; None: never.
+    """
+
+    tick: float | None
+
+    def admit(self, pid: int) -> None:
+        """The child exists and has not been told to go yet."""
+
+    def start(self) -> None:
+        """The clock starts: what is used now is the baseline."""
+
+    def look(self) -> bool:
+        """Whether the owner has to kill the tree because it used more than it may."""
+
+    def kills(self) -> int:
+        """Processes killed so far for want of memory."""
+
+    def peak(self) -> int | None:
+        """Bytes at the most since the start; None where nothing here can tell."""
+
+    def baseline(self) -> int | None:
+        """Bytes at the start."""
+
+
+class MemoryGroup:
+    """A memory group: the kernel kills, and counts all pages that the tree touches first.
+
+    Pages of the zygote that the child only reads are not in it, in the peak neither.
+    """
+
+    tick: float | None = None
+
+    def __init__(self, group: Group, size: int):
+        self._group = group
+        self._baseline: int | None = None
+        limit_memory(group, size)
+
+    def admit(self, pid: int) -> None:
+        """The group knows it already."""
+
+    def start(self) -> None:
+        v2 = self._group.version == 2
+        self._baseline = self._group.number("memory.current" if v2 else "memory.usage_in_bytes")
+        # Where it can't be reset the peak includes the start-up.
+        with contextlib.suppress(OSError):
+            self._group.write("memory.peak" if v2 else "memory.max_usage_in_bytes", 0)
+
+    def look(self) -> bool:
+        return False
+
+    def kills(self) -> int:
+        return oom_kills(self._group)
+
+    def peak(self) -> int | None:
+        file = "memory.peak" if self._group.version == 2 else "memory.max_usage_in_bytes"
+        return self._group.number(file) if self._group.has(file) else None
+
+    def baseline(self) -> int | None:
+        return self._baseline
+
+
+class Watchdog:
+    """Adds up the tree's resident memory every few milliseconds; blind to unmapped shared memory.
+
+    A limit on each process's address space bounds what one can take between two looks.
+
+    Args:
+        zygote: Its descendants are the tree.
+        size: Bytes that the tree may hold.
+    """
+
+    tick: float | None = 0.02
+
+    def __init__(self, zygote: int, size: int):
+        self._zygote = zygote
+        self._size = size
+        self._inherited = procfs.anonymous_bytes(zygote)
+        self._baseline: int | None = None
+        self._peak = 0
+        self._struck = False
+
+    def admit(self, pid: int) -> None:
+        room = procfs.virtual_bytes(pid) + self._size + ADDRESS_SLACK
+        _, hard = resource.prlimit(pid, resource.RLIMIT_AS)
+        if hard == resource.RLIM_INFINITY or room < hard:
+            resource.prlimit(pid, resource.RLIMIT_AS, (room, room))
+
+    def start(self) -> None:
+        self._peak = 0
+        self.look()
+        self._baseline = self._peak
+
+    def look(self) -> bool:
+        used = self._used()
+        self._peak = max(self._peak, used)
+        self._struck = self._struck or used > self._size
+        return self._struck
+
+    def kills(self) -> int:
+        return int(self._struck)
+
+    def peak(self) -> int | None:
+        return self._peak
+
+    def baseline(self) -> int | None:
+        return self._baseline
+
+    def _used(self) -> int:
+        tree = procfs.descendants(self._zygote)
+        # Every process shows the zygote's pages as its own; where the quick sum passes the limit
+        # the slow one, which shares pages out, decides.
+        quick = sum(max(0, procfs.anonymous_bytes(pid) - self._inherited) for pid in tree)
+        if quick <= self._size:
+            return quick
+        return sum(procfs.proportional_bytes(pid) for pid in tree)
+
+
+def limit_memory(group: Group, size: int) -> None:
+    """Limit the memory of a group, with no swap beside it."""
+    if group.version == 2:
+        group.write("memory.max", size)
+        if group.has("memory.swap.max"):
+            group.write("memory.swap.max", 0)
+        return
+    group.write("memory.limit_in_bytes", size)
+    # Absent where the kernel doesn't count swap.
+    if group.has("memory.memsw.limit_in_bytes"):
+        group.write("memory.memsw.limit_in_bytes", size)
+
+
+def oom_kills(group: Group) -> int:
+    """Processes of the group that the kernel killed for want of memory."""
+    file = "memory.events" if group.version == 2 else "memory.oom_control"
+    return group.table(file)["oom_kill"]

@@ -1,0 +1,107 @@
+"""What /proc tells of processes. A process that is gone has no children and no memory."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+PROC = Path("/proc")
+TICKS = os.sysconf("SC_CLK_TCK")
+
+
+def start_time(pid: int) -> int | None:
+    """Ticks from the machine's start to the process's, which tells it from a later namesake.
+
+    None where there is no such process, or only its zombie.
+    """
+    stat = _stat(pid)
+    return None if stat is None or stat[0] == "Z" else int(stat[19])
+
+
+def cpu_seconds(pid: int) -> tuple[float, float]:
+    """User and system seconds of a process and of its waited-for children."""
+    stat = _stat(pid)
+    if stat is None:
+        return 0.0, 0.0
+    user, system, children_user, children_system = (int(n) / TICKS for n in stat[11:15])
+    return user + children_user, system + children_system
+
+
+def pids() -> list[int]:
+    """All processes that this one can see."""
+    return [int(entry) for entry in os.listdir(PROC) if entry.isdigit()]
+
+
+def descendants(root: int) -> list[int]:
+    """The processes below ``root``, parents first; zombies included."""
+    found: list[int] = []
+    queue = [root]
+    while queue:
+        below = _children(queue.pop())
+        found += below
+        queue += below
+    return found
+
+
+def _children(pid: int) -> list[int]:
+    """The processes whose parent is a thread of ``pid``."""
+    found: list[int] = []
+    with contextlib.suppress(OSError):
+        for task in (PROC / str(pid) / "task").iterdir():
+            found += [int(child) for child in (task / "children").read_text().split()]
+    return found
+
+
+def anonymous_bytes(pid: int) -> int:
+    """Resident memory that no file backs, shared memory made by the process included."""
+    return sum(_fields(PROC / str(pid) / "status", ("RssAnon", "RssShmem")))
+
+
+def proportional_bytes(pid: int) -> int:
+    """As ``anonymous_bytes``, a page that n processes share counted 1/n in each."""
+    return sum(_fields(PROC / str(pid) / "smaps_rollup", ("Pss_Anon", "Pss_Shmem")))
+
+
+def virtual_bytes(pid: int) -> int:
+    """Address space of the process."""
+    return sum(_fields(PROC / str(pid) / "status", ("VmSize",)))
+
+
+def environment(name: str) -> Iterator[tuple[int, str]]:
+    """Process and value, wherever a process was started with ``name`` in its environment."""
+    wanted = name.encode() + b"="
+    for pid in pids():
+        with contextlib.suppress(OSError):
+            for entry in (PROC / str(pid) / "environ").read_bytes().split(b"\0"):
+                if entry.startswith(wanted):
+                    yield pid, entry[len(wanted) :].decode(errors="replace")
+
+
+def kill(pid: int) -> None:
+    """SIGKILL, where the process is still there and ours."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.kill(pid, signal.SIGKILL)
+
+
+def _stat(pid: int) -> list[str] | None:
+    """Fields of /proc/PID/stat from the third (state) on; the name before may hold anything."""
+    try:
+        text = (PROC / str(pid) / "stat").read_text(errors="replace")
+    except OSError:
+        return None
+    return text.rpartition(")")[2].split()
+
+
+def _fields(file: Path, names: tuple[str, ...]) -> Iterator[int]:
+    """Bytes of the named ``Name:  n kB`` lines."""
+    try:
+        text = file.read_text()
+    except OSError:
+        return
+    for line in text.splitlines():
+        name, _, value = line.partition(":")
+        if name in names:
+            yield int(value.split()[0]) * 1024

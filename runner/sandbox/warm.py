@@ -1,0 +1,186 @@
+"""The owner's side of a zygote: start it, ask it for a child, ask it to clean up, end it."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from runner.sandbox import procfs
+from runner.sandbox.clock import CpuTime
+from runner.sandbox.owner import MARK
+from runner.sandbox.zygote import BOOTSTRAP, PACKET
+
+START_SECONDS = 120.0
+REPLY_SECONDS = 30.0
+THREAD_VARIABLES = (
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "BLIS_NUM_THREADS",
+    "NUMEXPR_NUM_THREADS",
+    "NUMBA_NUM_THREADS",
+    "VECLIB_MAXIMUM_THREADS",
+    "LOKY_MAX_CPU_COUNT",
+)
+
+
+class ZygoteError(Exception):
+    """The zygote didn't start, died or doesn't answer."""
+
+
+@dataclass(frozen=True)
+class Forked:
+    """A child of the zygote that waits for its work; ``pidfd`` is the holder's to close."""
+
+    pid: int
+    pidfd: int
+
+
+@dataclass(frozen=True)
+class Swept:
+    """How a child ended (exit code, or minus the signal; None: unknown), and its tree's time."""
+
+    status: int | None
+    time: CpuTime
+
+
+class Zygote:
+    """A running zygote.
+
+    Args:
+        name: Marks it and all its descendants in their environment.
+        cores: What it pins itself to before it imports anything.
+        threads: What libraries may use of them.
+        preload: Modules to import.
+
+    Raises:
+        ZygoteError: It didn't come up, as where a module can't be imported.
+    """
+
+    def __init__(self, name: str, cores: Sequence[int], threads: int, preload: Sequence[str]):
+        self._mark = name
+        self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._log = os.memfd_create("zygote-log")
+        config = {
+            "owner": os.getpid(),
+            "socket": theirs.fileno(),
+            "cores": list(cores),
+            "preload": list(preload),
+            "path": [os.path.abspath(folder) for folder in sys.path],
+        }
+        # -P: the working folder's modules must not shadow the bootstrap's.
+        self._process = subprocess.Popen(
+            [sys.executable, "-P", "-c", BOOTSTRAP, json.dumps(config)],
+            pass_fds=[theirs.fileno()],
+            stdin=subprocess.DEVNULL,
+            stdout=self._log,
+            stderr=self._log,
+            env=_environment(name, threads),
+            start_new_session=True,
+        )
+        theirs.close()
+        self._socket.settimeout(START_SECONDS)
+        try:
+            self._reply()
+        except ZygoteError:
+            self.close()
+            raise
+        self._socket.settimeout(REPLY_SECONDS)
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    def fileno(self) -> int:
+        """The socket's descriptor, readable once the zygote is gone."""
+        return self._socket.fileno()
+
+    def alive(self) -> bool:
+        return self._process.poll() is None
+
+    def fork(self, folder: str, descriptors: Sequence[int]) -> None:
+        """Ask for a child.
+
+        Args:
+            folder: The child's working folder.
+            descriptors: Its channel, its log, and the doors of the groups it joins.
+
+        Raises:
+            ZygoteError: The zygote is gone.
+        """
+        request = json.dumps({"fork": folder}).encode()
+        try:
+            socket.send_fds(self._socket, [request], list(descriptors))
+        except OSError as error:
+            raise ZygoteError(f"the zygote is gone: {error}") from error
+
+    def forked(self) -> Forked:
+        """The child asked for.
+
+        Raises:
+            ZygoteError: None came.
+        """
+        reply, descriptors = self._reply()
+        return Forked(reply["pid"], descriptors[0])
+
+    def sweep(self) -> Swept:
+        """Kill and reap whatever is left of the last child's tree.
+
+        Raises:
+            ZygoteError: No answer came.
+        """
+        try:
+            self._socket.send(json.dumps({"sweep": True}).encode())
+        except OSError as error:
+            raise ZygoteError(f"the zygote is gone: {error}") from error
+        reply, _ = self._reply()
+        return Swept(reply["status"], CpuTime(reply["user"], reply["system"]))
+
+    def close(self) -> None:
+        """End it and whatever descends from it."""
+        self._process.kill()
+        self._process.wait()
+        self._socket.close()
+        for pid, name in procfs.environment(MARK):
+            if name == self._mark:
+                procfs.kill(pid)
+        if self._log >= 0:
+            os.close(self._log)
+            self._log = -1
+
+    def _reply(self) -> tuple[dict[str, Any], list[int]]:
+        try:
+            packet, descriptors, _, _ = socket.recv_fds(self._socket, PACKET, 4)
+        except OSError as error:
+            raise ZygoteError(f"the zygote doesn't answer: {error}") from error
+        if not packet:
+            raise ZygoteError(f"the zygote ended: {self._last_line()}")
+        return json.loads(packet), descriptors
+
+    def _last_line(self) -> str:
+        """The end of what it printed: where an import failed, the exception."""
+        with contextlib.suppress(OSError):
+            size = os.fstat(self._log).st_size
+            lines = (
+                os.pread(self._log, 4096, max(0, size - 4096)).decode(errors="replace").split("\n")
+            )
+            return next((line for line in reversed(lines) if line.strip()), "without a word")
+        return "without a word"
+
+
+def _environment(name: str, threads: int) -> dict[str, str]:
+    environment = dict(os.environ)
+    environment.update({variable: str(threads) for variable in THREAD_VARIABLES})
+    # Threads that spin while they wait would take the cores from those that work.
+    environment["OMP_WAIT_POLICY"] = "PASSIVE"
+    # Sets of texts iterate in the same order in every run.
+    environment["PYTHONHASHSEED"] = "0"
+    environment[MARK] = name
+    return environment
