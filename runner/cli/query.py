@@ -46,20 +46,21 @@ def command(sql: str, results: Path | None, style: str, as_json: bool) -> None:
 
 
 def _print_table(answer: pa.Table) -> None:
+    from pyarrow import types
     from rich.box import SIMPLE_HEAD
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
     table = Table(box=SIMPLE_HEAD)
     for field in answer.schema:
-        numeric = field.type.num_fields == 0 and str(field.type).startswith(("int", "double"))
-        table.add_column(field.name, justify="right" if numeric else "left")
+        numeric = types.is_integer(field.type) or types.is_floating(field.type)
+        table.add_column(field.name, justify="right" if numeric else "left", overflow="fold")
     for row in answer.to_pylist():
-        table.add_row(*("" if value is None else str(value) for value in row.values()))
-    console = Console()
-    # A pipe has no width to wrap at: give each row its line.
-    width = None if console.is_terminal else 10_000
-    Console(width=width).print(table, markup=False) if width is None else _print_wide(table)
+        table.add_row(*(Text("" if value is None else str(value)) for value in row.values()))
+    # A pipe has no width to wrap at: each row gets its line.
+    console = Console() if sys.stdout.isatty() else Console(width=100_000)
+    console.print(table)
 
 
 def _print_csv(answer: pa.Table) -> None:
