@@ -17,12 +17,15 @@ class Problem:
     Attributes:
         text: What, in one sentence.
         rows: How many rows (or keys) it concerns.
-        example: The key or run_id of one of them.
+        example: The key, run_id or file of one of them.
     """
 
     text: str
     rows: int
     example: str
+
+    def __str__(self) -> str:
+        return f"{self.rows} {self.text}, such as {self.example}"
 
 
 # Each query gives the offending keys, at most once each. Predictions are committed before their
@@ -63,7 +66,7 @@ _RULES = {
 def problems(tables: Mapping[str, Table]) -> list[Problem]:
     """What is wrong in the tables: files that can't be read, then by the order of the rules."""
     unreadable = {file: why for table in tables.values() for file, why in _unreadable(table)}
-    found = [Problem(f"a file that can't be read: {why}", 1, f) for f, why in unreadable.items()]
+    found = [Problem(f"unreadable file ({why})", 1, f) for f, why in unreadable.items()]
     parameters = {"outcomes": list(OUTCOMES)}
     with Views(tables, without=unreadable) as views:
         for text, sql in _RULES.items():

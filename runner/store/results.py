@@ -14,7 +14,7 @@ from runner.errors import InputError
 from runner.store import schema
 from runner.store.check import Problem, problems
 from runner.store.reuse import Reuse, plan_reuse
-from runner.store.tables import Table
+from runner.store.tables import Table, alone
 from runner.store.views import Views
 
 COMMITS_BETWEEN_COMPACTIONS = 200
@@ -105,10 +105,11 @@ class Store:
             _require_folder(folder)
         if not store._attempts.exists():
             _refuse_foreign(folder, [Path(table.uri).name for table in store._tables()])
+        for table in store._tables():
+            table.check_schema()
         # Attempts come last: where they are, the others are.
         for table in reversed(store._tables()):
             table.create()
-            table.check_schema()
         return store
 
     def append(self, attempts: pa.Table, predictions: pa.Table | None = None) -> None:
@@ -171,6 +172,7 @@ class Store:
         memory_mib: float,
         rerun: Collection[str] = (),
         accept_versions: bool = False,
+        predictions: bool = False,
     ) -> Reuse:
         """Which of the planned keys need no computing.
 
@@ -180,8 +182,9 @@ class Store:
             memory_mib: The memory limit asked for now.
             rerun: Outcomes that are computed again.
             accept_versions: Whether a row made with other versions serves.
+            predictions: Whether an ok row serves only if its predictions are in the store.
         """
-        with Views({"attempts": self._attempts}) as views:
+        with Views({"attempts": self._attempts, "predictions": self._predictions}) as views:
             return plan_reuse(
                 views,
                 planned,
@@ -189,6 +192,7 @@ class Store:
                 memory_mib=memory_mib,
                 rerun=rerun,
                 accept_versions=accept_versions,
+                predictions=predictions,
             )
 
     def query(self, sql: str) -> pa.Table:
@@ -202,10 +206,17 @@ class Store:
         with Views(self._by_name()) as views:
             return views.query(sql)
 
-    def compact(self) -> None:
-        """Merges small files, and removes merged ones older than a day; safe beside writers."""
-        for table in self._tables():
-            table.compact()
+    def compact(self) -> bool:
+        """Merges small files, and removes merged ones older than a day; safe beside writers.
+
+        Returns:
+            False where nothing was done, since another process is compacting.
+        """
+        with alone(self.path) as free:
+            if free:
+                for table in self._tables():
+                    table.compact()
+            return free
 
     def check(self) -> list[Problem]:
         """What is wrong with the stored rows; empty where all is well."""
@@ -236,7 +247,7 @@ def _refuse_unfit(path: str) -> None:
     unfit = sorted({character for character in path if character in _UNFIT or character < " "})
     if unfit:
         raise InputError(
-            f"the path of a folder of results can't hold {' '.join(map(repr, unfit))}", file=path
+            f"the path of a folder of results can't hold {' '.join(map(repr, unfit))}: {path!r}"
         )
 
 

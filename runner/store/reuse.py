@@ -47,26 +47,23 @@ class Reuse:
 # An ok row fits where it kept within the limits asked for, or had no more to keep within: the
 # latter for rows without a measurement, and since a clock read from outside may show a little
 # more than the limit it was held to. A timeout under limits that were smaller says nothing.
-_SERVES = """
-coalesce(case outcome
-    when 'ok' then
-        (wall_seconds <= $seconds or limit_seconds <= $seconds
-            or (wall_seconds is null and limit_seconds is null))
-        and (peak_mib <= $memory or memory_mib <= $memory
-            or (peak_mib is null and memory_mib is null))
-    when 'timeout' then limit_seconds >= $seconds
-    when 'memory' then memory_mib >= $memory
-    when 'crash' then true
-    when 'error' then true
-    else false
-end, false)
+_JUDGED = """
+select key, outcome, system, versions, started_at, run_id,
+    outcome not in (select unnest($rerun)) and coalesce(case outcome
+        when 'ok' then
+            (wall_seconds <= $seconds or limit_seconds <= $seconds
+                or (wall_seconds is null and limit_seconds is null))
+            and (peak_mib <= $memory or memory_mib <= $memory
+                or (peak_mib is null and memory_mib is null))
+            and (not $predictions or key in (select key from predictions))
+        when 'timeout' then limit_seconds >= $seconds
+        when 'memory' then memory_mib >= $memory
+        else outcome in ('crash', 'error')
+    end, false) as serves
+from evaluations
 """
 
-_OWN = f"""
-select key, outcome from (
-    select key, outcome, {_SERVES} as serves from evaluations semi join planned using (key)
-) where serves and outcome not in (select unnest($rerun))
-"""
+_OWN = f"select key, outcome from ({_JUDGED}) semi join planned using (key) where serves"
 
 _NEXT_ATTEMPT = """
 select key, cast(max(attempt) + 1 as integer) as next
@@ -76,16 +73,14 @@ group by key having max(attempt) is not null
 
 # Among rows of several versions the one computed last.
 _OTHER_VERSIONS = f"""
-select key, stored, outcome, system, versions from (
-    select unserved.key, rows.key as stored, outcome, system, versions, {_SERVES} as serves,
-        started_at, run_id
-    from unserved join evaluations as rows
-    on left(unserved.key, {STEM_DIGITS}) = left(rows.key, {STEM_DIGITS})
-        and unserved.key <> rows.key
-) where serves and outcome not in (select unnest($rerun))
+select unserved.key, judged.key as stored, outcome, system, versions
+from unserved join ({_JUDGED}) as judged
+on left(unserved.key, {STEM_DIGITS}) = left(judged.key, {STEM_DIGITS})
+    and unserved.key <> judged.key
+where serves
 qualify row_number() over (
-    partition by key
-    order by started_at desc nulls last, run_id desc nulls last, stored
+    partition by unserved.key
+    order by started_at desc nulls last, run_id desc nulls last, judged.key
 ) = 1
 """
 
@@ -98,10 +93,16 @@ def plan_reuse(
     memory_mib: float,
     rerun: Collection[str] = (),
     accept_versions: bool = False,
+    predictions: bool = False,
 ) -> Reuse:
     """What of the planned keys the stored rows serve; arguments as ``Store.served`` has them."""
     wanted = pa.table({"key": pa.array(planned, pa.string())})
-    asked = {"seconds": seconds, "memory": memory_mib, "rerun": sorted(rerun)}
+    asked = {
+        "seconds": seconds,
+        "memory": memory_mib,
+        "rerun": sorted(rerun),
+        "predictions": predictions,
+    }
     own = views.select(_OWN, asked, planned=wanted)
     served = {key: key for key in own["key"].to_pylist()}
     outcomes = _pairs(own, "key", "outcome")

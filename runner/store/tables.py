@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import random
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -21,7 +24,7 @@ _CONFIGURATION = {
     "delta.logRetentionDuration": "interval 1 days",
     "delta.checkpointInterval": "100",
 }
-_ATTEMPTS = 50
+_APPEND_TRIES = 50
 
 
 @dataclass(frozen=True)
@@ -72,7 +75,9 @@ class Table:
         return pa.schema(self.open().schema())
 
     def check_schema(self) -> None:
-        """Raises InputError where the stored table is one of something else."""
+        """Raises InputError where there is a table of something else."""
+        if not self.exists():
+            return
         stored = self.stored_schema()
         missing = [name for name in self.required if name not in stored.names]
         if missing:
@@ -103,7 +108,7 @@ class Table:
         from deltalake.exceptions import CommitFailedError
 
         data = self.conform(rows)
-        for attempt in range(_ATTEMPTS):
+        for attempt in range(_APPEND_TRIES):
             try:
                 write_deltalake(
                     self.uri,
@@ -116,7 +121,7 @@ class Table:
             except CommitFailedError:
                 # Appends conflict only where two processes add a column at once or the library
                 # has run out of retries: the next try sees the other's commit.
-                if attempt == _ATTEMPTS - 1:
+                if attempt == _APPEND_TRIES - 1:
                     raise
                 time.sleep(random.uniform(0.01, 0.1))
 
@@ -134,23 +139,42 @@ class Table:
         return pa.table(columns, schema=self.schema)
 
     def compact(self) -> None:
-        """Merges small files and the log; safe beside writers and readers."""
-        from deltalake import WriterProperties
-        from deltalake.exceptions import CommitFailedError
+        """Merges small files and the log.
 
+        Safe beside writers and readers, but not beside another that compacts: deltalake 1.6
+        rebases a merge onto another merge of the same files, even when told not to retry, and
+        then every row is there twice. Hence :func:`alone`.
+        """
+        from deltalake import WriterProperties
+
+        if not self.exists():
+            return
         table = self.open()
-        try:
-            table.optimize.compact(writer_properties=WriterProperties(compression="ZSTD"))
-        except CommitFailedError:
-            # Another process has compacted the same files: then there is nothing left to do.
-            table = self.open()
+        table.optimize.compact(writer_properties=WriterProperties(compression="ZSTD"))
         table.vacuum(
             retention_hours=_RETENTION_HOURS, dry_run=False, enforce_retention_duration=False
         )
         table.create_checkpoint()
 
     def files(self) -> list[str]:
-        """The data files of the table as it is now."""
+        """The data files of the table as it is now; none where there is no table."""
+        if not self.exists():
+            return []
         # The library percent-encodes the folder; tables without partitions have flat names.
         names = (uri.rpartition("/")[2] for uri in self.open().file_uris())
         return [f"{self.uri}/{name}" for name in names]
+
+
+@contextlib.contextmanager
+def alone(folder: str) -> Iterator[bool]:
+    """Whether nobody else holds this folder's lock, which is held until the context ends.
+
+    A file system without locks counts as held by somebody else.
+    """
+    with open(f"{folder}/.compacting", "ab") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            yield False
+        else:
+            yield True
