@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import click
 
-from runner.errors import RunnerError
+from runner.errors import CannotRunError, RunnerError
 
 INTERRUPTED = 130
 
@@ -69,6 +69,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
         sys.exit(0)
     except OSError as error:
         sys.exit(_fail(f"{error.filename or 'system'}: {error.strerror or error}", 2, debug))
+    except Exception as error:
+        # A fault of ours; what is done is in the store all the same.
+        text = f"unexpected {type(error).__name__}: {error}; --debug shows where"
+        sys.exit(_fail(text, CannotRunError.exit_status, debug))
     sys.exit(status if isinstance(status, int) else 0)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -134,7 +134,7 @@ class Sweep:
 
     def outlook(self) -> Outlook:
         """What the run would do."""
-        core_seconds: Counter[str] = Counter()
+        core_seconds: dict[str, float] = defaultdict(float)
         for job in self._jobs:
             core_seconds[job.evaluations[0].columns["system"]] += job.cost
         return Outlook(
@@ -154,9 +154,7 @@ class Sweep:
         run_id = self._begin()
         interrupted = False
         if self._jobs:
-            ended = engine.run(
-                self._settings(run_id), self._source, self._store.append, observer
-            )
+            ended = engine.run(self._settings(run_id), self._source, self._store.append, observer)
             interrupted = ended.interrupted
         summary = self._summary(interrupted)
         self._store.extend_run(run_id, [self._stored(test.key) for test in self._source.tests])
@@ -247,4 +245,3 @@ class Sweep:
             unselected=tuple(source.unselected),
             interrupted=interrupted,
         )
-

@@ -61,7 +61,10 @@ def fit(arrays: Mapping[str, np.ndarray], argument: Fit, report: Report) -> None
     prepared = estimator.prepare(data.X_train, data.y_train)
     prepare_seconds = perf_counter() - started
 
-    path = estimator.path(prepared, model.path_values(argument.configurations))
+    path = estimator.path(
+        prepared,
+        [configuration.get(model.shared or "") for configuration in argument.configurations],
+    )
     fit_seconds = 0.0
     for index in range(len(argument.configurations)):
         started = perf_counter()
