@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import click
 
-from runner.errors import CannotRunError, RunnerError
+from runner.errors import CannotRunError, RunnerError, suggestion
 
 INTERRUPTED = 130
 
@@ -31,7 +31,7 @@ class _LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         module = _COMMANDS.get(cmd_name)
         if module is None:
-            return None
+            ctx.fail(f"there is no command {cmd_name!r}: {suggestion(cmd_name, _COMMANDS)}")
         command: click.Command = importlib.import_module(module).command
         return command
 
@@ -79,7 +79,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def _usage(error: click.ClickException) -> str:
     text = error.format_message().replace("\n", " ")
     context = getattr(error, "ctx", None)
-    return f"{text.rstrip('.')}; see '{context.command_path} --help'" if context else text
+    return f"{text.rstrip('.')} (see '{context.command_path} --help')" if context else text
 
 
 def _fail(text: str, status: int, debug: bool) -> int:

@@ -1,0 +1,89 @@
+"""The command line's promises: one line for what is wrong, the right status, help with examples."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from runner.cli import main
+
+COMMANDS = [
+    ["sweep"],
+    ["report"],
+    ["query"],
+    ["results"],
+    ["results", "compact"],
+    ["results", "check"],
+]
+
+
+def status_of(*arguments: str) -> int:
+    with pytest.raises(SystemExit) as ended:
+        main(arguments)
+    assert isinstance(ended.value.code, int)
+    return ended.value.code
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_every_command_has_help_with_an_example(
+    command: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert status_of(*command, "--help") == 0
+    assert "Example: runner" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["sweeep"], "sweep"),
+        (["sweep"], "CONFIG"),
+        (["sweep", "nowhere.yaml"], "nowhere.yaml"),
+        (["sweep", "x.yaml", "--rerun", "tired"], "tired"),
+        (["sweep", "x.yaml", "--nope"], "--nope"),
+        (["query", "select 1", "--results", "nowhere"], "nowhere"),
+        (["query", "select 1"], "results"),
+        (["report", "--results", "nowhere"], "nowhere"),
+        (["results", "check", "--results", "nowhere"], "nowhere"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_wrong_usage_is_one_line_and_status_2(
+    arguments: list[str],
+    said: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert status_of(*arguments) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    (line,) = captured.err.splitlines()
+    assert line.startswith("error: ")
+    assert said in line
+
+
+def test_a_study_of_mistakes_names_file_and_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    study = tmp_path / "study.yaml"
+    study.write_text("kind: sweep\nname: x\ntasks:\n  - sklearn: breast_cancre\nsystems: [C-LR]\n")
+    assert status_of("sweep", str(study), "--results", str(tmp_path / "r")) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith(f"error: {study}:4: ")
+    assert "breast_cancer" in line
+    assert not (tmp_path / "r").exists()
+
+
+def test_a_folder_of_something_else_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "r").mkdir()
+    (tmp_path / "r" / "diary.txt").write_text("mine")
+    study = tmp_path / "study.yaml"
+    study.write_text("kind: sweep\nname: x\ntasks: [{sklearn: breast_cancer}]\nsystems: [C-LR]\n")
+    assert status_of("sweep", str(study), "--results", str(tmp_path / "r")) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "diary.txt" in line
+    assert [path.name for path in (tmp_path / "r").iterdir()] == ["diary.txt"]
