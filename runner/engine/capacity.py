@@ -1,0 +1,88 @@
+"""What nodes there are, and how many sandboxes of a size they hold."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from runner.errors import CannotRunError
+from runner.sandbox import Limits
+
+
+@dataclass(frozen=True)
+class Node:
+    """What a node has for sandboxes: cores, and memory in bytes."""
+
+    cores: int
+    memory: int
+
+
+@dataclass(frozen=True)
+class Capacity:
+    """How a sandbox fits.
+
+    Attributes:
+        limits: Those asked for, or what was left of them to fit the largest node.
+        slots: How many sandboxes run at once.
+        note: What a person should know, such as that the sandbox was shrunk; else None.
+    """
+
+    limits: Limits
+    slots: int
+    note: str | None = None
+
+
+def count_slots(nodes: Sequence[Node], limits: Limits) -> int:
+    """How many sandboxes of this size the nodes hold at once."""
+    return sum(_slots(node, limits) for node in nodes)
+
+
+def fit(limits: Limits, nodes: Sequence[Node]) -> Limits:
+    """The limits, with cores and memory shrunk to the node that comes nearest to them.
+
+    Args:
+        limits: What is asked for.
+        nodes: At least one.
+    """
+
+    def shrunk(node: Node) -> tuple[int, int]:
+        return min(limits.cpus, node.cores), min(limits.memory, node.memory)
+
+    cpus, memory = max(map(shrunk, nodes))
+    return dataclasses.replace(limits, cpus=cpus, memory=memory)
+
+
+def fitted(limits: Limits, nodes: Sequence[Node], *, shrink: bool) -> Capacity:
+    """How many sandboxes the nodes hold, of the size asked for or the nearest possible.
+
+    Args:
+        limits: What is asked for.
+        nodes: The nodes.
+        shrink: Whether a sandbox that no node can hold is made smaller.
+
+    Raises:
+        CannotRunError: No node can hold one.
+    """
+    if slots := count_slots(nodes, limits):
+        return Capacity(limits, slots)
+    if not nodes or not any(node.cores and node.memory for node in nodes):
+        raise CannotRunError("there is no node with cores and memory for a sandbox")
+    smaller = fit(limits, nodes)
+    if not shrink:
+        raise CannotRunError(
+            f"no node can hold a sandbox of {_size(limits)}; {_size(smaller)} would fit "
+            "(--fit-sandbox shrinks it so)"
+        )
+    note = f"the sandbox of {_size(limits)} fits no node: shrunk to {_size(smaller)}"
+    return Capacity(smaller, count_slots(nodes, smaller), note)
+
+
+def _slots(node: Node, limits: Limits) -> int:
+    return min(node.cores // limits.cpus, node.memory // limits.memory)
+
+
+def _size(limits: Limits) -> str:
+    cores = "1 core" if limits.cpus == 1 else f"{limits.cpus} cores"
+    # Rounded down, so that the size told fits when it is typed.
+    return f"{cores} and {limits.memory // 10**7 / 100:g} GB"

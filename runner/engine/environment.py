@@ -1,0 +1,42 @@
+"""Ray's and Tune's settings that are read from the environment, most of them at import."""
+
+from __future__ import annotations
+
+import os
+import secrets
+
+_SETTINGS = {
+    "RAY_USAGE_STATS_ENABLED": "0",
+    # The memory monitor kills workers for what their children use; limits are the sandbox's.
+    "RAY_memory_monitor_refresh_ms": "0",
+    # A cut link is noticed in seconds instead of a minute (reference, "A node that goes away").
+    "RAY_grpc_client_keepalive_time_ms": "1000",
+    "RAY_grpc_client_keepalive_timeout_ms": "2000",
+    "RAY_grpc_keepalive_time_ms": "1000",
+    "RAY_grpc_keepalive_timeout_ms": "2000",
+    "RAY_CHDIR_TO_TRIAL_DIR": "0",
+    "TUNE_DISABLE_AUTO_CALLBACK_LOGGERS": "1",
+    "TUNE_DISABLE_SIGINT_HANDLER": "1",
+    "TUNE_PRINT_ALL_TRIAL_ERRORS": "0",
+    # Tune's own state would let it resume; the store is what a run resumes from.
+    "TUNE_GLOBAL_CHECKPOINT_S": "1e9",
+    "TUNE_WARN_THRESHOLD_S": "10",
+    # The newer output prints a table whatever the verbosity.
+    "RAY_AIR_NEW_OUTPUT": "0",
+}
+
+
+def prepare() -> None:
+    """Set what isn't set yet; to be called before ray is imported."""
+    for name, value in _SETTINGS.items():
+        os.environ.setdefault(name, value)
+
+
+def close_to_others() -> None:
+    """Let none but this process and its children use the Ray that it is about to start.
+
+    Ray listens on all interfaces, and whoever it lets in can run code.
+    """
+    if "RAY_AUTH_MODE" not in os.environ:
+        os.environ["RAY_AUTH_MODE"] = "token"
+        os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex(32))

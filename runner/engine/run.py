@@ -1,0 +1,192 @@
+"""A run from its first job to its last, on Ray or in this process."""
+
+from __future__ import annotations
+
+import dataclasses
+import logging
+import os
+import shutil
+import sys
+import tempfile
+import time
+import uuid
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any
+
+from runner.engine.bench import Bench, Box, Conditions, Task
+from runner.engine.capacity import Capacity, Node, fitted
+from runner.engine.cluster import joined_cluster, ray_nodes
+from runner.engine.dispatch import Dispatcher
+from runner.engine.environment import prepare
+from runner.engine.interrupt import Halt, Interruption
+from runner.engine.job import Observer, Settings, Sink, Source, Summary
+from runner.engine.local import local_node, local_ray
+from runner.engine.node import Lease
+from runner.engine.records import encode
+from runner.engine.writer import Writer
+from runner.sandbox import Limits
+
+
+def capacity(address: str, limits: Limits, *, fit: bool = False) -> Capacity:
+    """How many sandboxes of this size run at once.
+
+    Args:
+        address: ``local``, ``auto`` or ``host:port`` of a Ray cluster.
+        limits: The size asked for.
+        fit: Whether a sandbox that no node can hold is shrunk.
+
+    Raises:
+        CannotRunError: No node can hold one; the message says what would fit.
+        InputError: The address can't be reached.
+    """
+    if address == "local":
+        return fitted(limits, [local_node()], shrink=fit)
+    prepare()
+    with joined_cluster(address):
+        return fitted(limits, ray_nodes(), shrink=fit)
+
+
+def run(settings: Settings, source: Source, sink: Sink, observer: Observer) -> Summary:
+    """Run a source's jobs on Ray until there are none left.
+
+    SIGINT and SIGTERM stop it: what is done is written, and the summary says so.
+
+    Args:
+        settings: How jobs are computed.
+        source: Where they come from.
+        sink: Where rows go.
+        observer: Who watches.
+
+    Raises:
+        CannotRunError: No node can hold a sandbox.
+        InputError: The address can't be reached.
+        RunnerError: The results can't be written.
+    """
+    prepare()
+    with _started(settings, source, sink, observer) as progress:
+        if progress.dispatcher.unfinished:
+            progress.interruption.at_once(True)
+            with _connected(settings):
+                progress.interruption.at_once(False)
+                _spread(settings, progress, observer)
+    return progress.summary()
+
+
+def run_in_process(settings: Settings, source: Source, sink: Sink, observer: Observer) -> Summary:
+    """Like `run`, in this very process and without limits: where a debugger can follow it."""
+    with _started(settings, source, sink, observer) as progress:
+        bench = Bench(_conditions(settings), settings.arrays.__getitem__, _no_box)
+        progress.startup_seconds = time.monotonic() - progress.started
+        try:
+            while batch := progress.dispatcher.next_batch(1):
+                for entry in batch:
+                    progress.interruption.check()
+                    progress.writer.check()
+                    progress.dispatcher.finished(encode([bench.run(Task.of(entry))]))
+        finally:
+            bench.close()
+    return progress.summary()
+
+
+@dataclasses.dataclass
+class _Progress:
+    """A run under way."""
+
+    dispatcher: Dispatcher
+    writer: Writer
+    interruption: Interruption
+    started: float
+    slots: int = 1
+    startup_seconds: float = 0.0
+
+    def summary(self) -> Summary:
+        return Summary(
+            outcomes=dict(self.dispatcher.outcomes),
+            interrupted=self.dispatcher.unfinished > 0,
+            slots=self.slots,
+            seconds=time.monotonic() - self.started,
+            startup_seconds=self.startup_seconds,
+        )
+
+
+@contextmanager
+def _started(
+    settings: Settings, source: Source, sink: Sink, observer: Observer
+) -> Iterator[_Progress]:
+    """A run whose first jobs are known; at the end all rows are written."""
+    started = time.monotonic()
+    with Interruption() as interruption, Writer(sink) as writer:
+        dispatcher = Dispatcher(settings, source, writer, observer)
+        dispatcher.start()
+        try:
+            yield _Progress(dispatcher, writer, interruption, started)
+        except Halt as halt:
+            if halt.error is not None:
+                raise halt.error from halt.error.__cause__
+
+
+def _connected(settings: Settings) -> AbstractContextManager[None]:
+    if settings.address == "local":
+        arrays = (array for group in settings.arrays.values() for array in group.values())
+        return local_ray(sum(array.nbytes for array in arrays))
+    return joined_cluster(settings.address)
+
+
+def _conditions(settings: Settings) -> Conditions:
+    return Conditions(
+        run=uuid.uuid4().hex,
+        function=settings.function,
+        warm_up=settings.warm_up,
+        preload=settings.preload,
+        limits=settings.limits,
+        threads=settings.threads,
+        paths=tuple(os.path.abspath(folder) for folder in sys.path),
+    )
+
+
+def _spread(settings: Settings, progress: _Progress, observer: Observer) -> None:
+    """Let Tune run the jobs on the Ray that this process is connected to."""
+    import ray
+    from ray import tune
+
+    from runner.engine.searcher import BatchSearcher, Conductor, Listener
+    from runner.engine.slot import Slot
+
+    limits = settings.limits
+    nodes: list[Node] = [local_node()] if settings.address == "local" else ray_nodes()
+    progress.slots = fitted(limits, nodes, shrink=False).slots
+    logging.getLogger("ray.tune").setLevel(logging.CRITICAL)
+    # Otherwise actors would start one after the other.
+    os.environ["TUNE_MAX_PENDING_TRIALS_PG"] = str(progress.slots)
+    references: Mapping[str, Any] = {
+        name: ray.put(dict(arrays)) for name, arrays in settings.arrays.items()
+    }
+    conductor = Conductor(
+        progress.dispatcher, _conditions(settings), references, progress.slots, observer
+    )
+    folder = tempfile.mkdtemp(prefix="runner-tune-")
+    progress.startup_seconds = time.monotonic() - progress.started
+    try:
+        # The older entry of the two: the newer one, Tuner, pickles searcher and callbacks.
+        tune.run(
+            Slot,
+            resources_per_trial={"cpu": limits.cpus, "memory": limits.memory},
+            search_alg=BatchSearcher(conductor),
+            num_samples=-1,
+            reuse_actors=True,
+            max_failures=0,
+            raise_on_failed_trial=False,
+            checkpoint_config=tune.CheckpointConfig(checkpoint_at_end=False),
+            callbacks=[Listener(conductor, progress.writer, progress.interruption)],
+            storage_path=folder,
+            verbose=0,
+        )
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _no_box(lease: Lease, conditions: Conditions) -> Box:
+    from runner.sandbox.inprocess import InProcess
+
+    return InProcess()

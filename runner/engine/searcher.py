@@ -1,0 +1,195 @@
+"""Ray Tune's view of a run: a searcher whose suggestions are batches, and a listener."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, ParamSpec, TypeVar
+
+from ray.tune import Callback
+from ray.tune.search import Searcher
+
+from runner.engine.bench import Conditions, Task
+from runner.engine.capacity import count_slots
+from runner.engine.cluster import ray_nodes
+from runner.engine.dispatch import Dispatcher
+from runner.engine.interrupt import Halt, Interruption
+from runner.engine.job import Observer
+from runner.engine.schedule import Entry
+from runner.engine.slot import Batch
+from runner.engine.writer import Writer
+from runner.errors import CannotRunError
+
+LOOK_SECONDS = 5.0
+"""How often the cluster is asked for its nodes."""
+
+NO_SLOT_SECONDS = 60.0
+"""A run ends when for so long no node could hold a slot."""
+
+UNFIT_SLOTS = 3
+"""A run ends when so many times as many slots as there are couldn't start, one after another."""
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+@dataclass
+class _Flight:
+    batch: Batch
+    entries: dict[int, Entry] = field(default_factory=dict)
+
+
+class Conductor:
+    """What searcher and listener share: which trial has which jobs.
+
+    Args:
+        dispatcher: Has the jobs.
+        conditions: What is equal for all jobs.
+        references: Ray's references to arrays by name.
+        slots: How many slots there are at the start.
+        observer: Who watches.
+    """
+
+    def __init__(
+        self,
+        dispatcher: Dispatcher,
+        conditions: Conditions,
+        references: Mapping[str, Any],
+        slots: int,
+        observer: Observer,
+    ):
+        self._dispatcher = dispatcher
+        self._conditions = conditions
+        self._references = references
+        self._observer = observer
+        self._flights: dict[str, _Flight] = {}
+        self._unfit = 0
+        self._slots = slots
+        self._looked = time.monotonic()
+        self._without = 0.0
+
+    @property
+    def in_flight(self) -> bool:
+        """Whether any trial has jobs."""
+        return bool(self._flights)
+
+    def next_batch(self, trial: str) -> Batch | None:
+        """A batch for this trial; None if no slot is free or no job is waiting."""
+        # A trial without a node waits with its jobs, so one is let out even when none is known.
+        if len(self._flights) >= max(self._slots, 1):
+            return None
+        entries = self._dispatcher.next_batch(max(self._slots, 1))
+        if not entries:
+            return None
+        tasks = [Task.of(entry) for entry in entries]
+        needed = {task.arrays for task in tasks if task.arrays is not None}
+        batch = Batch(
+            self._conditions,
+            tasks,
+            self._dispatcher.predicted_seconds(entries),
+            {name: self._references[name] for name in needed},
+        )
+        self._flights[trial] = _Flight(batch, {entry.number: entry for entry in entries})
+        return batch
+
+    def take_result(self, trial: str, result: dict[str, Any]) -> None:
+        """Take the records out of a trial's result, which Tune keeps."""
+        message, unfit = result.pop("message", None), result.pop("unfit", None)
+        if unfit is not None:
+            self._take_unfit(unfit)
+        if message is not None:
+            self._unfit = 0
+            for number in self._dispatcher.finished(message):
+                self._flights[trial].entries.pop(number, None)
+
+    def end(self, trial: str, lost: bool) -> None:
+        """A trial is over; what it hasn't done waits again."""
+        flight = self._flights.pop(trial, None)
+        if flight is None:
+            return
+        flight.batch.clear()
+        unfinished = list(flight.entries.values())
+        if not lost:
+            self._dispatcher.give_back(unfinished)
+            return
+        self._observer.message(
+            f"a slot was lost with {len(unfinished)} unfinished jobs: they are run again"
+        )
+        self._dispatcher.lose(unfinished, "the process that ran it died")
+
+    def look(self) -> None:
+        """See now and then how many slots there are: nodes come and go.
+
+        Raises:
+            CannotRunError: There has been none for a while.
+        """
+        now = time.monotonic()
+        if now - self._looked < LOOK_SECONDS:
+            return
+        slots = count_slots(ray_nodes(), self._conditions.limits)
+        self._without = 0.0 if slots else self._without + now - self._looked
+        self._looked = now
+        if slots != self._slots:
+            self._observer.message(f"{slots} slots now, {self._slots} before")
+            self._slots = slots
+        if self._without > NO_SLOT_SECONDS:
+            raise CannotRunError("the nodes that could hold a sandbox are gone")
+
+    def _take_unfit(self, reason: str) -> None:
+        self._unfit += 1
+        if self._unfit >= UNFIT_SLOTS * max(self._slots, 1):
+            raise CannotRunError(f"no slot can start: {reason}")
+
+
+class BatchSearcher(Searcher):  # type: ignore[misc]
+    """Suggests batches until no job is left."""
+
+    def __init__(self, conductor: Conductor):
+        super().__init__()
+        self._conductor = conductor
+
+    def suggest(self, trial_id: str) -> dict[str, Any] | str | None:
+        batch = _straight(self._conductor.next_batch, trial_id)
+        if batch is not None:
+            return {"batch": batch}
+        # A batch in flight may still bring follow-up jobs, or be lost.
+        return None if self._conductor.in_flight else str(Searcher.FINISHED)
+
+    def on_trial_complete(
+        self, trial_id: str, result: dict[str, Any] | None = None, error: bool = False
+    ) -> None:
+        _straight(self._conductor.end, trial_id, error)
+
+    def save(self, checkpoint_path: str) -> None:
+        """Nothing to save: the store is what a run resumes from."""
+
+    def restore(self, checkpoint_path: str) -> None:
+        """Nothing to restore."""
+
+
+class Listener(Callback):  # type: ignore[misc]
+    """Carries results to the conductor, and looks for a reason to stop at every turn."""
+
+    def __init__(self, conductor: Conductor, writer: Writer, interruption: Interruption):
+        self._conductor = conductor
+        self._writer = writer
+        self._interruption = interruption
+
+    def on_step_begin(self, iteration: int, trials: list[Any], **info: Any) -> None:
+        _straight(self._interruption.check)
+        _straight(self._writer.check)
+        _straight(self._conductor.look)
+
+    def on_trial_result(
+        self, iteration: int, trials: list[Any], trial: Any, result: dict[str, Any], **info: Any
+    ) -> None:
+        _straight(self._conductor.take_result, trial.trial_id, result)
+
+
+def _straight(call: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+    """Call, and let an error pass through Tune's own handling of errors."""
+    try:
+        return call(*args, **kwargs)
+    except Exception as error:
+        raise Halt(error) from error

@@ -1,0 +1,57 @@
+"""Functions that the engine's tests run in sandboxes."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from runner.sandbox import Report
+
+
+def act(arrays: Mapping[str, np.ndarray], argument: dict[str, Any], report: Report) -> None:
+    """Do what ``argument`` says for each of its evaluations.
+
+    ``sleep`` seconds, ``scores`` to report, ``sum`` an array, ``predict``, ``raise``, ``allocate``
+    bytes, ``kill`` the slot's process while a file named by it exists.
+    """
+    if flag := argument.get("kill"):
+        _kill_owner(flag)
+    if argument.get("raise"):
+        raise ValueError(argument["raise"])
+    if size := argument.get("allocate"):
+        np.ones(size, dtype=np.uint8)
+    time.sleep(argument.get("sleep", 0))
+    for index, score in enumerate(argument["scores"]):
+        value = float(arrays[argument["sum"]].sum()) if "sum" in argument else score
+        report.checkpoint(index)
+        report.record(index, {"score": value, "fit_seconds": 0.0}, _predictions(argument))
+
+
+def _predictions(argument: Mapping[str, Any]) -> dict[str, np.ndarray] | None:
+    if not argument.get("predict"):
+        return None
+    return {
+        "row_ids": np.array([3, 5], dtype=np.int32),
+        "classes": np.array(["no", "yes"]),
+        "confidences": np.array([[0.25, 0.75], [0.5, 0.5]], dtype=np.float32),
+        "labels": np.array(["yes", "no"]),
+    }
+
+
+def _kill_owner(flag: str) -> None:
+    """Kill the process that owns the sandbox, as the kernel's out-of-memory killer might."""
+    if os.path.exists(flag):
+        print("killing", file=sys.stderr)
+        os.kill(_parent(os.getppid()), signal.SIGKILL)
+        time.sleep(60)
+
+
+def _parent(pid: int) -> int:
+    with open(f"/proc/{pid}/stat") as stat:
+        return int(stat.read().rpartition(")")[2].split()[1])
