@@ -98,7 +98,7 @@ class BoostedTrees(BinaryPathClassifier):
             "feature_pre_filter": False,
             "force_col_wise": True,
             "deterministic": True,
-            "seed": self.random_state or 0,
+            "seed": (self.random_state or 0) % 2**31,
             "num_threads": self.threads,
             "verbosity": -1,
         }
@@ -119,13 +119,13 @@ def _estimator(configuration: Mapping[str, Any], *, seed: int, threads: int) -> 
 
 
 def _cost(configuration: Mapping[str, Any], rows: int, columns: int) -> float:
-    # A tree costs its histograms (about half the rows again at each doubling of leaves) and a scan
-    # of the bins at each leaf. Constants fitted to reference/model-families.md.
-    leaves = min(configuration["leaves"], 2 + rows / max(configuration["min_leaf"], 20))
-    bins = min(255, rows / 3)
+    # A tree costs its histograms (half the rows again at each doubling of leaves) and a scan of
+    # the bins at each leaf. Small data run out of leaves worth splitting and of distinct values.
+    leaves = min(configuration["leaves"], 2 + rows / max(configuration["min_leaf"], 40))
+    bins = min(255, rows / 5)
     histograms = 1.1e-9 * rows * columns * (1 + math.log2(leaves) / 2)
     scans = 1e-8 * leaves * columns * bins
-    return float(configuration["trees"] * (1e-4 + histograms + scans))
+    return float(configuration["trees"] * (5e-5 + histograms + scans))
 
 
 BOOSTED_TREES = Family(

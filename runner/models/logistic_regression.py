@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -164,7 +165,13 @@ def _estimator(configuration: Mapping[str, Any], *, seed: int, threads: int) -> 
 
 
 def _cost(configuration: Mapping[str, Any], rows: int, columns: int) -> float:
-    return 1.0
+    # Each digit of the tolerance takes a few iterations, more where the penalty hardly curves the
+    # objective. An iteration reads the rows about twice and its curvature pairs twice.
+    digits = 1 - min(0.0, math.log10(configuration["tolerance"]))
+    flatness = 1 - min(0.0, math.log10(max(configuration["l2"], 1e-6)))
+    iterations = 2.5 * digits * flatness
+    pairs = min(configuration["memory"], iterations)
+    return float(iterations * (5e-5 + 5e-6 * pairs + 3e-8 * rows + 1e-9 * rows * columns))
 
 
 LOGISTIC_REGRESSION = Family(

@@ -12,6 +12,8 @@ import numpy as np
 SUFFICIENT_DECREASE = 1e-4
 BACKTRACKING = 0.25
 MOST_BACKTRACKS = 60
+TINY = float(np.finfo(np.float64).tiny)
+"""Squares below it have lost their digits."""
 
 
 class Smooth(Protocol):
@@ -60,7 +62,7 @@ def minimise(
     while True:
         yield state.point, state.value
         steepest = -_pseudo_gradient(state, penalty)
-        if not steepest.any():
+        if float(steepest @ steepest) < TINY:
             return
         direction = history.direction(steepest)
         found = _search(smooth, penalty, state, steepest, direction, first=history.empty)
@@ -130,7 +132,7 @@ class _History:
         """Keep a step and its change of the smooth gradient, unless rounding made it useless."""
         curvature = float(step @ change)
         noise = float(np.finfo(float).eps * np.linalg.norm(step) * np.linalg.norm(change))
-        if curvature > noise:
+        if curvature > noise and float(change @ change) > TINY:
             self._pairs.append((step, change, curvature))
 
     def direction(self, steepest: np.ndarray) -> np.ndarray:
