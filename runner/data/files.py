@@ -20,6 +20,9 @@ from runner.errors import suggestion
 
 EXTENSIONS = (".parquet", ".csv", ".csv.gz")
 
+_LONGEST_ROW = 2**24
+"""Bytes: Arrow's parser wants a row of CSV whole within one block."""
+
 
 def read(path: Path, key: str) -> Table:
     """A table from a file.
@@ -34,24 +37,16 @@ def read(path: Path, key: str) -> Table:
             whose column names don't differ.
     """
     extension = extension_of(path)
-    if path.is_dir():
-        raise TaskError(f"{path} is a folder, not a file", key=key)
-    if not path.exists():
-        raise TaskError(f"{path} doesn't exist{_neighbour(path)}", key=key)
-    if extension is None:
-        raise TaskError(f"{path}: tasks are read from {', '.join(EXTENSIONS)} files", key=key)
-    reader = _read_parquet if extension == ".parquet" else _read_csv
     try:
-        return checked(reader(path, key))
-    except (
-        pa.ArrowException,
-        OSError,
-        EOFError,
-        UnicodeDecodeError,
-        csv.Error,
-        zlib.error,
-    ) as error:
-        kind = extension.lstrip(".")
+        if path.is_dir():
+            raise TaskError(f"{path} is a folder, not a file", key=key)
+        if not path.exists():
+            raise TaskError(f"{path} doesn't exist{_neighbour(path)}", key=key)
+        if extension is None:
+            raise TaskError(f"{path}: tasks are read from {', '.join(EXTENSIONS)} files", key=key)
+        return checked((_read_parquet if extension == ".parquet" else _read_csv)(path, key))
+    except (pa.ArrowException, OSError, EOFError, ValueError, csv.Error, zlib.error) as error:
+        kind = "a table" if extension is None else extension.lstrip(".")
         raise TaskError(f"{path} can't be read as {kind}: {_reason(error)}", key=key) from error
 
 
@@ -104,7 +99,11 @@ def _read_csv(path: Path, key: str) -> Table:
         table = pa.csv.read_csv(
             file,
             read_options=pa.csv.ReadOptions(
-                column_names=names, skip_rows_after_names=1, use_threads=False
+                column_names=names,
+                skip_rows_after_names=1,
+                block_size=_LONGEST_ROW,
+                # Only a single thread knows the number of a row that is wrong.
+                use_threads=False,
             ),
             parse_options=pa.csv.ParseOptions(newlines_in_values=True),
             convert_options=pa.csv.ConvertOptions(

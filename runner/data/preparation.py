@@ -152,9 +152,11 @@ class _Encoders:
         """Learn the target encodings and write the training rows, (m, width), which hold 0."""
         self._write_one_hot(codes, out)
         if self._encoded:
+            from sklearn.model_selection import StratifiedKFold
             from sklearn.preprocessing import TargetEncoder
 
-            self._target_encoder = TargetEncoder(target_type="binary", random_state=seed)
+            cross_fitting = StratifiedKFold(5, shuffle=True, random_state=seed)
+            self._target_encoder = TargetEncoder(target_type="binary", cv=cross_fitting)
             sources, places = np.array(self._encoded).T
             out[:, places] = self._target_encoder.fit_transform(codes[:, sources], y)
 
