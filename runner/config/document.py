@@ -39,9 +39,14 @@ class Document:
 
     def line(self, location: Location) -> int:
         """The line of a location, or of the nearest one around it that the file has."""
-        while location and location not in self.lines:
-            location = location[:-1]
-        return self.lines.get(location, 1)
+        return line_of(self.lines, location)
+
+
+def line_of(lines: Mapping[Location, int], location: Location) -> int:
+    """The line of a location, or of the nearest one around it that has one."""
+    while location and location not in lines:
+        location = location[:-1]
+    return lines.get(location, 1)
 
 
 def read_document(path: Path) -> Document:

@@ -51,10 +51,16 @@ class Problems:
             _, line, message = min(self._found, key=lambda problem: problem[:2])
             raise InputError(message, file=self._document.path, line=line)
 
-    def validated(self, keys: type[_M], content: Any, location: Location) -> _M | None:
+    def validated(
+        self, keys: type[_M], content: Mapping[str, Any], location: Location
+    ) -> _M | None:
         """The content as a model, or None after its problems are noted."""
+        empty = [name for name in keys.model_fields if content.get(name, "") is None]
+        for name in empty:
+            self.add((*location, name), f"key {name!r} has no value; give one or leave it out")
         try:
-            return keys.model_validate(content)
+            found = keys.model_validate(content)
+            return None if empty else found
         except ValidationError as error:
             for details in error.errors(include_url=False):
                 self._add_details(keys, dict(details), location)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from runner.config.document import Document, Location, read_document
+from runner.config.document import Document, Location, line_of, read_document
 from runner.config.problems import Problems, shown
 from runner.config.schema import BundledTaskKeys, FileTaskKeys, SweepKeys, safe_name
 from runner.config.systems import SystemEntry, read_systems
@@ -72,7 +72,7 @@ class SweepStudy:
 
     def line(self, *location: str | int) -> int:
         """The line of ``("tasks", 2, "target")``, or of the nearest one around it."""
-        return Document(self.path, self.text, None, self.lines, {}).line(location)
+        return line_of(self.lines, location)
 
 
 def load_study(path: Path) -> SweepStudy:

@@ -107,7 +107,11 @@ def test_the_study_that_the_cases_start_from_is_right(tmp_path: Path) -> None:
         ("memory: 2GB", "memory: 2", 16, ["memory of 2 bytes", "2GB"]),
         ("memory: 2GB", "memory: true", 16, ["memory must be a size"]),
         ("    target: y", "    target: 5", 7, ["target must be text", "5"]),
-        ("    target: y", "    target:", 7, ["target must be text", "nothing"]),
+        ("    target: y", "    target:", 7, ["key 'target' has no value"]),
+        ("    positive: yes", "    positive:", 8, ["key 'positive' has no value"]),
+        ("    positive: yes", "    positive: [a]", 8, ["positive must be text, not a list"]),
+        ("threads: 1", "predictions:", 18, ["key 'predictions' has no value"]),
+        ("  cpus: 2", "  cpus:", 15, ["cpus must be a whole number, not nothing"]),
         # missing things
         ("    target: y\n", "", 5, ["key 'target' is missing"]),
         ("name: study\n", "", 1, ["key 'name' is missing"]),
