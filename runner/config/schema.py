@@ -92,6 +92,7 @@ class FileTaskKeys(_Keys):
     name: Name | None = None
     positive: str | None = None
     test: str | None = Field(default=None, min_length=1)
+    categorical: list[str] = []
 
 
 class BundledTaskKeys(_Keys):

@@ -156,7 +156,10 @@ def _read_task(
         return None
     folder = document.path.parent
     test = None if keys.test is None else folder / keys.test
-    return TaskEntry(name, FileSource(folder / keys.file, keys.target, keys.positive, test))
+    source = FileSource(
+        folder / keys.file, keys.target, keys.positive, test, tuple(keys.categorical)
+    )
+    return TaskEntry(name, source)
 
 
 def _with_text(

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from runner.config.study import SweepStudy
-from runner.data import Split, Task, TaskError, load, split
+from runner.data import BundledSource, Split, Task, TaskError, load, split
 from runner.errors import InputError
 
 
@@ -18,9 +18,17 @@ def load_tasks(study: SweepStudy) -> tuple[tuple[Task, ...], tuple[Split, ...]]:
     """
     tasks: list[Task] = []
     splits: list[Split] = []
+    names: dict[str, str] = {}
     for index, entry in enumerate(study.tasks):
         with located(study, index):
             task = load(entry.source, entry.name)
+            twin = names.setdefault(task.fingerprint, task.name)
+            if twin != task.name:
+                # Their evaluations would have the same keys.
+                raise TaskError(
+                    f"tasks {twin!r} and {task.name!r} are the same data; leave one out",
+                    key="sklearn" if isinstance(entry.source, BundledSource) else "file",
+                )
             splits.append(split(task, folds=study.folds, holdout=study.holdout, seed=study.seed))
             tasks.append(task)
     return tuple(tasks), tuple(splits)

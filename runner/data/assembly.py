@@ -18,7 +18,13 @@ _T = TypeVar("_T", np.float64, np.int32)
 
 
 def assemble(
-    train: Table, test: Table | None, *, name: str, target: str, positive: str | None
+    train: Table,
+    test: Table | None,
+    *,
+    name: str,
+    target: str,
+    positive: str | None,
+    named_categorical: Sequence[str] = (),
 ) -> Task:
     """A task from a table and, where there is one, a table of test rows.
 
@@ -28,14 +34,16 @@ def assemble(
         name: The task's name.
         target: The column of the classes; all others are features.
         positive: The positive class; None for the rarer one of two.
+        named_categorical: Columns that are categories whatever they look like.
 
     Raises:
         TaskError: For whatever makes the task unusable.
     """
     _check_columns(train, test, target)
+    _check_named(named_categorical, train, target)
     classes = binary_target(train, test, target, positive)
     tables = [train] if test is None else [train, test]
-    columns, numeric, categorical = _features(tables, target)
+    columns, numeric, categorical = _features(tables, target, named_categorical)
     given_test = 0 if test is None else test.rows
     _freeze(numeric, categorical, classes.y)
     return Task(
@@ -75,8 +83,18 @@ def _check_columns(train: Table, test: Table | None, target: str) -> None:
             )
 
 
+def _check_named(named: Sequence[str], train: Table, target: str) -> None:
+    features = [name for name in train.columns if name != target]
+    for name in named:
+        if name not in features:
+            raise TaskError(
+                f"{train.origin} has no feature {name!r}: {suggestion(name, features)}",
+                key="categorical",
+            )
+
+
 def _features(
-    tables: Sequence[Table], target: str
+    tables: Sequence[Table], target: str, named_categorical: Sequence[str]
 ) -> tuple[list[Column], NDArray[np.float64], NDArray[np.int32]]:
     columns: list[Column] = []
     numeric: list[NDArray[np.float64]] = []
@@ -84,7 +102,7 @@ def _features(
     for name in tables[0].columns:
         if name == target:
             continue
-        if _kind(tables, name) == "numeric":
+        if name not in named_categorical and _kind(tables, name) == "numeric":
             numeric.append(np.concatenate([_numbers(table, name) for table in tables]))
             columns.append(Column(name, "numeric"))
         else:
@@ -135,7 +153,10 @@ def _numbers(table: Table, name: str) -> NDArray[np.float64]:
 
 
 def _categories(table: Table, name: str) -> Coded:
-    return categories(table.columns[name], untyped=table.untyped)
+    try:
+        return categories(table.columns[name], untyped=table.untyped)
+    except ValueError as error:
+        raise TaskError(f"{table.origin}: column {name!r} {error}", key=table.key) from error
 
 
 def _side_by_side(columns: Sequence[NDArray[_T]], dtype: type[_T], rows: int) -> NDArray[_T]:

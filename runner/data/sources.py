@@ -20,12 +20,14 @@ class FileSource:
         target: The column that holds the classes.
         positive: The positive class; None for the rarer one of two.
         test: A file of the same columns with the rows for the test score.
+        categorical: Columns whose numbers are names, such as the codes of departments.
     """
 
     path: Path
     target: str
     positive: str | None = None
     test: Path | None = None
+    categorical: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -53,7 +55,14 @@ def load(source: TaskSource, name: str) -> Task:
     from runner.data.assembly import assemble
 
     train, test = _tables(source)
-    return assemble(train, test, name=name, target=_target(source), positive=source.positive)
+    return assemble(
+        train,
+        test,
+        name=name,
+        target=_target(source),
+        positive=source.positive,
+        named_categorical=() if isinstance(source, BundledSource) else source.categorical,
+    )
 
 
 def _tables(source: TaskSource) -> tuple[Table, Table | None]:

@@ -19,7 +19,8 @@ class TaskError(InputError):
     Args:
         message: What is wrong and what would be right.
         key: The key of the task's entry in a study that is at fault: ``file``, ``target``,
-            ``positive``, ``test`` or ``sklearn``. Whoever knows the study adds file and line.
+            ``positive``, ``test``, ``categorical`` or ``sklearn``. Whoever knows the study adds
+            file and line.
     """
 
     def __init__(self, message: str, *, key: str):

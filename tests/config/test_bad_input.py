@@ -218,3 +218,19 @@ def test_a_test_file_of_other_columns(tmp_path: Path) -> None:
     line, message = complaint(tmp_path, text)
     assert line == 8
     assert "no column 'x'" in message
+
+
+def test_a_categorical_column_that_is_not_there(tmp_path: Path) -> None:
+    text = GOOD.replace("    target: y\n", "    target: y\n    categorical: [X]\n")
+    line, message = complaint(tmp_path, text)
+    assert line == 8
+    assert "'X'" in message
+    assert "'x'" in message
+
+
+def test_the_same_data_twice(tmp_path: Path) -> None:
+    text = GOOD.replace("systems:", "  - {file: good.csv, name: again, target: y, positive: yes}\nsystems:")
+    line, message = complaint(tmp_path, text)
+    assert line == 9
+    assert "'mine'" in message
+    assert "'again'" in message

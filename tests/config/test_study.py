@@ -72,13 +72,13 @@ def test_paths_are_relative_to_the_study(tmp_path: Path) -> None:
     path.write_text(
         "kind: sweep\nname: s\ntasks:\n"
         "  - {file: ../data.v2.csv, target: y}\n"
-        f"  - {{file: {tmp_path}/data.v2.csv, target: y, name: other}}\n"
+        f"  - {{file: {tmp_path}/data.v2.csv, target: y, positive: a, name: other}}\n"
         "systems: [C-LR]\n"
     )
     study = load_study(path)
     assert [task.name for task in study.tasks] == ["data.v2", "other"]
     tasks, splits = load_tasks(study)
-    assert tasks[0].fingerprint == tasks[1].fingerprint
+    assert (tasks[0].y != tasks[1].y).all()
     assert len(splits[0].train_rows) == 32
 
 

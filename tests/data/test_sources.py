@@ -204,3 +204,21 @@ def test_the_same_file_under_other_line_ends_and_a_byte_order_mark(tmp_path: Pat
         path.write_bytes(gzip.compress(data))
         fingerprints.add(load(FileSource(path, "y"), "t").fingerprint)
     assert len(fingerprints) == 1
+
+
+def test_numbers_that_the_study_calls_categories_are_categories(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"code": [3, 1, 3, 20] * 5, "size": range(20), "y": list("abba") * 5})
+    frame.to_parquet(tmp_path / "a.parquet")
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    declared = frame.assign(code=frame["code"].astype("category"))
+    declared.to_parquet(tmp_path / "declared.parquet")
+    tasks = [
+        load(FileSource(tmp_path / "a.parquet", "y", categorical=("code",)), "a"),
+        load(FileSource(tmp_path / "a.csv", "y", categorical=("code",)), "a"),
+        load(FileSource(tmp_path / "declared.parquet", "y"), "a"),
+    ]
+    (column,) = tasks[0].categorical_columns()
+    assert column.levels == ("1", "20", "3")
+    assert [column.levels[code] for code in tasks[0].categorical[:4, 0]] == ["3", "1", "3", "20"]
+    assert len({task.fingerprint for task in tasks}) == 1
+    assert load(FileSource(tmp_path / "a.csv", "y"), "a").categorical.shape == (20, 0)
