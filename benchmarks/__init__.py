@@ -1,0 +1,1 @@
+"""Measurements, side by side where there is a peer; RESULTS.md has the figures."""
