@@ -67,6 +67,7 @@ class Execution:
                 while not self._over:
                     self._step()
             except ZygoteError as error:
+                self._zygote.close()
                 self._finish(End("infra", "zygote", str(error)))
             return self._conclude(time.monotonic(), enforced)
         finally:

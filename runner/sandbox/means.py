@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import json
 import os
 import select
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 
 from runner.sandbox import cgroups, owner, procfs
 from runner.sandbox.cgroups import Base, Group
@@ -19,11 +20,17 @@ from runner.sandbox.memory import limit_memory, oom_kills
 PROBE_MEMORY = 32 << 20
 PROBE_SECONDS = 5.0
 
+_NAMES = ("memory", "cpu", "kill", "clock")
+
 # Joins the groups, widens its affinity, leaves a daemon behind, then allocates past the limit.
 _PROBE = """
 import os, sys, time
-for door in sys.argv[1:]:
-    os.write(int(door), b"0")
+refused = []
+for place, door in enumerate(sys.argv[1:]):
+    try:
+        os.write(int(door), b"0")
+    except OSError:
+        refused.append(place)
 try:
     os.sched_setaffinity(0, range(os.cpu_count()))
 except OSError:
@@ -33,11 +40,14 @@ if not daemon:
     os.setsid()
     time.sleep(60)
     os._exit(0)
-print(daemon, *os.sched_getaffinity(0), flush=True)
+print([daemon, refused, sorted(os.sched_getaffinity(0))], flush=True)
 hog = bytearray(b"x") * (96 << 20)
 print("survived", flush=True)
 time.sleep(60)
 """
+
+Choices = dict[str, list[Base]]
+"""For each of a Means' attributes where its groups may be made, the strongest first."""
 
 
 @dataclass(frozen=True)
@@ -66,98 +76,110 @@ class Means:
         }
 
 
-def candidates(own: Mapping[str, Base]) -> Means:
-    """The strongest means that the mounted controllers promise.
+def candidates(own: Mapping[str, Base]) -> Choices:
+    """What the mounted controllers promise.
+
+    A process is in one version 2 group only, so all of a work's version 2 limits have one base.
 
     Args:
         own: The groups this process is in, as ``cgroups.own_bases`` tells them.
     """
-    unified = own.get("unified")
-    shared = None
+    home, given = _home(own.get("unified"))
+    choices: Choices = {
+        "memory": _present(home if "memory" in given else None, own.get("memory")),
+        "cpu": _present(home if "cpuset" in given else None, own.get("cpuset")),
+        "kill": _present(home, own.get("freezer")),
+        "clock": _present(home, own.get("cpuacct")),
+    }
+    if not given:
+        # A version 2 group that limits nothing is joined under the lock that Group.door avoids:
+        # it is the second choice.
+        choices["kill"].reverse()
+        choices["clock"].reverse()
+    return choices
+
+
+def _home(unified: Base | None) -> tuple[Base | None, set[str]]:
+    """Where version 2 groups are made, and which limits they get there."""
     if unified is not None:
-        shared = cgroups.distributing(unified, {"memory", "cpuset"}) or cgroups.distributing(
-            unified, {"memory"}
-        )
-    if shared is not None:
-        with_cpuset = cgroups.distributing(shared, {"cpuset"}) == shared
-        return Means(shared, shared if with_cpuset else own.get("cpuset"), shared, shared)
-    # In a hybrid mount the freezer is preferred to cgroup.kill: a version 2 group is joined
-    # under the lock that Group.door avoids.
-    kill = own.get("freezer", unified)
-    return Means(own.get("memory"), own.get("cpuset"), kill, own.get("cpuacct", unified))
+        for given in ({"memory", "cpuset"}, {"memory"}, {"cpuset"}):
+            base = cgroups.distributing(unified, given)
+            if base is not None:
+                return base, given
+    return unified, set()
+
+
+def _present(*bases: Base | None) -> list[Base]:
+    return [base for base in bases if base is not None]
 
 
 @functools.cache
 def probe() -> Means:
     """The means that work here, each tried: allocate past a limit, leave the cores, daemonise.
 
-    Takes some 30 ms the first time in a process.
+    Takes some 40 ms the first time in a process.
     """
-    means = _makeable(candidates(cgroups.own_bases()))
-    if means == Means():
-        return means
-    name = owner.new_name()
-    groups = {base: Group.make(base, name) for base in _bases(means)}
+    choices = candidates(cgroups.own_bases())
+    while True:
+        means = Means(**{name: bases[0] for name, bases in choices.items() if bases})
+        failed = _try(means)
+        if not failed:
+            return means
+        for name in failed:
+            choices[name].pop(0)
+
+
+def _try(means: Means) -> set[str]:
+    """The attributes of ``means`` that don't hold what they promise."""
+    used = {name: base for name in _NAMES if (base := getattr(means, name)) is not None}
+    title = owner.new_name()
+    groups: dict[Base, Group] = {}
     try:
-        return _tried(means, groups)
+        for base in set(used.values()):
+            with contextlib.suppress(OSError):
+                groups[base] = Group.make(base, title)
+        not_made = {name for name, base in used.items() if base not in groups}
+        if not_made or not used:
+            return not_made
+        return _failures(used, groups)
     finally:
         for group in groups.values():
-            group.kill()
-        give_up = time.monotonic() + 1
-        while not all(group.remove() for group in groups.values()):
-            if time.monotonic() > give_up:
-                break
-            time.sleep(0.001)
+            cgroups.clear(group.folder)
 
 
-def _bases(means: Means) -> set[Base]:
-    return {b for b in (means.memory, means.cpu, means.kill, means.clock) if b is not None}
-
-
-def _makeable(means: Means) -> Means:
-    """``means`` without those whose groups this process may not make."""
-    name = owner.new_name()
-    for base in _bases(means):
-        try:
-            Group.make(base, name).remove()
-        except OSError:
-            lost = {
-                field: None
-                for field in ("memory", "cpu", "kill", "clock")
-                if getattr(means, field) == base
-            }
-            means = replace(means, **lost)
-    return means
-
-
-def _tried(means: Means, groups: Mapping[Base, Group]) -> Means:
+def _failures(used: Mapping[str, Base], groups: Mapping[Base, Group]) -> set[str]:
     core = min(os.sched_getaffinity(0))
-    if means.memory:
-        limit_memory(groups[means.memory], PROBE_MEMORY)
-    if means.cpu:
-        groups[means.cpu].write("cpuset.cpus", core)
-    with _probing(groups) as process:
-        words = _line(process).split()
-        if not words:
-            return Means()
-        daemon, cores = int(words[0]), {int(word) for word in words[1:]}
+    # A limit that can't be set shows below, in what the process is able to do.
+    with contextlib.suppress(OSError):
+        if "memory" in used:
+            limit_memory(groups[used["memory"]], PROBE_MEMORY)
+    with contextlib.suppress(OSError):
+        if "cpu" in used:
+            groups[used["cpu"]].write("cpuset.cpus", core)
+    with _probing(groups.values()) as process:
+        line = _line(process)
+        if not line:
+            return set(used)
+        daemon, refused, cores = json.loads(line)
+        places = list(groups)
+        failed = {name for name, base in used.items() if places.index(base) in refused}
         # No second line comes from a process that was killed; the daemon keeps the pipe open.
         _wait(process)
-        if means.memory and oom_kills(groups[means.memory]) == 0:
-            means = replace(means, memory=None)
-        if cores != {core}:
-            means = replace(means, cpu=None)
-        if means.kill:
-            groups[means.kill].kill()
+        if "memory" in used and oom_kills(groups[used["memory"]]) == 0:
+            failed.add("memory")
+        if "cpu" in used and cores != [core]:
+            failed.add("cpu")
+        if "kill" in used:
+            groups[used["kill"]].kill()
             if not _gone(daemon):
-                means = replace(means, kill=None)
+                failed.add("kill")
         procfs.kill(daemon)
-    return means
+    return failed
 
 
 @contextlib.contextmanager
-def _probing(groups: Mapping[Base, Group]) -> Iterator[subprocess.Popen[bytes]]:
-    doors = [group.door() for group in groups.values()]
+def _probing(groups: Iterable[Group]) -> Iterator[subprocess.Popen[bytes]]:
+    doors = [group.door() for group in groups]
     command = [sys.executable, "-I", "-S", "-c", _PROBE, *map(str, doors)]
     process = subprocess.Popen(
         command,

@@ -148,6 +148,10 @@ def limit_memory(group: Group, size: int) -> None:
 
 
 def oom_kills(group: Group) -> int:
-    """Processes of the group that the kernel killed for want of memory."""
+    """Processes of the group that the kernel killed for want of memory.
+
+    Those killed because the whole machine ran out are among them: version 1 doesn't tell them
+    apart (its failure counters stay 0 on Linux 6.18).
+    """
     file = "memory.events" if group.version == 2 else "memory.oom_control"
     return group.table(file)["oom_kill"]

@@ -39,9 +39,7 @@ def sweep_leftovers(scratch: Path | None = None) -> None:
     Args:
         scratch: Where scratch folders lie; the system's temporary folder by default.
     """
-    for pid, name in procfs.environment(MARK):
-        if is_abandoned(name):
-            procfs.kill(pid)
+    procfs.kill_marked(MARK, is_abandoned)
     for root in {base.root for base in cgroups.own_bases().values()}:
         for folder, names, _ in os.walk(root):
             for name in filter(is_abandoned, names):

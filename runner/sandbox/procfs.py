@@ -5,7 +5,8 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 PROC = Path("/proc")
@@ -84,6 +85,21 @@ def kill(pid: int) -> None:
     """SIGKILL, where the process is still there and ours."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.kill(pid, signal.SIGKILL)
+
+
+def kill_marked(name: str, wanted: Callable[[str], bool]) -> None:
+    """SIGKILL for every process with a ``wanted`` value of ``name``, until none is left.
+
+    For trees that no group holds and whose ancestor is gone. Waits two seconds at most, as for
+    processes of another user, which can't be killed.
+    """
+    give_up = time.monotonic() + 2
+    while found := [pid for pid, value in environment(name) if wanted(value)]:
+        for pid in found:
+            kill(pid)
+        if time.monotonic() > give_up:
+            return
+        time.sleep(0.001)
 
 
 def _stat(pid: int) -> list[str] | None:

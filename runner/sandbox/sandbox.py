@@ -87,6 +87,10 @@ class Sandbox:
             return self._run(work, limits)
         except (ZygoteError, OSError) as error:
             return self._failed(work, error)
+        except BaseException:
+            # Interrupted: the child may run on, and ends with its parent.
+            self.close()
+            raise
 
     def close(self) -> None:
         """End the warm parent; ``run`` starts a new one."""
@@ -111,7 +115,7 @@ class Sandbox:
             shutil.rmtree(folder, ignore_errors=True)
 
     def _failed(self, work: Work, error: Exception) -> Result:
-        reason = "zygote" if isinstance(error, ZygoteError) else "groups"
+        reason = "zygote" if isinstance(error, ZygoteError) else "setup"
         finding = Finding("infra", 0.0, reason=reason, error=" ".join(str(error).split()))
         return Result((finding,) * work.evaluations, Usage(0.0), "", self.enforced)
 

@@ -148,9 +148,7 @@ class Zygote:
         self._process.kill()
         self._process.wait()
         self._socket.close()
-        for pid, name in procfs.environment(MARK):
-            if name == self._mark:
-                procfs.kill(pid)
+        procfs.kill_marked(MARK, lambda name: name == self._mark)
         if self._log >= 0:
             os.close(self._log)
             self._log = -1

@@ -1,0 +1,44 @@
+"""What the sandbox's tests share."""
+
+from __future__ import annotations
+
+import os
+import pickle
+from collections.abc import Callable
+from typing import Any
+
+from runner.sandbox import Limits, Result, Work, cgroups, procfs
+from runner.sandbox.owner import MARK
+
+MIB = 1 << 20
+PATIENT = Limits(cpus=1, memory=1 << 30, seconds=30)
+
+Run = Callable[..., Result]
+
+
+def work(function: str, argument: Any = None, evaluations: int = 1, **rest: Any) -> Work:
+    """A work of the module ``sandbox_works``."""
+    return Work(f"sandbox_works:{function}", pickle.dumps(argument), evaluations, **rest)
+
+
+def told(result: Result, index: int = -1) -> tuple[str, str | None]:
+    """Outcome and reason of one finding."""
+    finding = result.findings[index]
+    return finding.outcome, finding.reason
+
+
+def processes(owner: int) -> list[int]:
+    """Zygotes of a process, and whatever descends from them."""
+    own = f"runner-{owner}-"
+    return [pid for pid, name in procfs.environment(MARK) if name.startswith(own)]
+
+
+def groups(owner: int) -> list[str]:
+    """Control groups that a process made and that still stand."""
+    roots = {base.root for base in cgroups.own_bases().values()}
+    return [str(path) for root in roots for path in root.rglob(f"runner-{owner}-*")]
+
+
+def only_zygote_left() -> bool:
+    """Whether nothing of this process's works lives on."""
+    return len(processes(os.getpid())) == 1 and groups(os.getpid()) == []
