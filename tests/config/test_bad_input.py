@@ -229,7 +229,9 @@ def test_a_categorical_column_that_is_not_there(tmp_path: Path) -> None:
 
 
 def test_the_same_data_twice(tmp_path: Path) -> None:
-    text = GOOD.replace("systems:", "  - {file: good.csv, name: again, target: y, positive: yes}\nsystems:")
+    text = GOOD.replace(
+        "systems:", "  - {file: good.csv, name: again, target: y, positive: yes}\nsystems:"
+    )
     line, message = complaint(tmp_path, text)
     assert line == 9
     assert "'mine'" in message
