@@ -40,7 +40,7 @@ def test_best_exact_mean_then_lowest_id(rows: list[Scored], random: Random) -> N
     if not complete:
         assert found is None
         return
-    best = max(complete, key=lambda c: (sum(map(Fraction, complete[c])), -c))
+    best = max(complete, key=lambda c: (float(sum(map(Fraction, complete[c]))) / FOLDS, -c))
     assert found is not None
     assert found.configuration_id == best
     assert found.mean == pytest.approx(statistics.fmean(complete[best]), rel=1e-15)

@@ -195,16 +195,17 @@ class Store:
                 predictions=predictions,
             )
 
-    def query(self, sql: str) -> pa.Table:
+    def query(self, sql: str, parameters: Mapping[str, object] | None = None) -> pa.Table:
         """The result of one SELECT over ``evaluations``, ``attempts``, ``predictions``, ``runs``.
 
-        The SQL is DuckDB's. It can't write, and reads nothing but this store.
+        The SQL is DuckDB's, with ``$name`` for a parameter. It can't write, and reads nothing
+        but this store.
 
         Raises:
             InputError: The SQL is wrong, or not one SELECT.
         """
         with Views(self._by_name()) as views:
-            return views.query(sql)
+            return views.query(sql, parameters or {})
 
     def compact(self) -> bool:
         """Merges small files, and removes merged ones older than a day; safe beside writers.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
@@ -13,6 +13,8 @@ from runner.store.tables import Table
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
+
+    from duckdb import Statement
 
 # One row a key. Infra says nothing of the evaluation, so any other outcome comes before it.
 _EVALUATIONS = """
@@ -86,7 +88,7 @@ class Views:
     ) -> None:
         self._connection.close()
 
-    def query(self, sql: str) -> pa.Table:
+    def query(self, sql: str, parameters: Mapping[str, object]) -> pa.Table:
         """The result of one SELECT; InputError where it is wrong or something else."""
         import duckdb
 
@@ -99,19 +101,22 @@ class Views:
             allowed = (duckdb.StatementType.SELECT, duckdb.StatementType.MULTI)
             if statements[0].type not in allowed:
                 raise InputError(f"only SELECT is possible, not {statements[0].type.name}")
-            return _narrow(self._connection.sql(statements[0]).to_arrow_table())
+            return _narrow(self._result(statements[0], parameters))
         except duckdb.Error as error:
             raise InputError(_one_line(str(error))) from error
 
-    def select(self, sql: str, parameters: Mapping[str, Any], **tables: pa.Table) -> pa.Table:
+    def select(self, sql: str, parameters: Mapping[str, object], **tables: pa.Table) -> pa.Table:
         """The result of our own SQL, which may name parameters and further Arrow tables."""
         for name, table in tables.items():
             self._connection.register(name, table)
         try:
-            return self._connection.sql(sql, params=dict(parameters)).to_arrow_table()
+            return self._result(sql, parameters)
         finally:
             for name in tables:
                 self._connection.unregister(name)
+
+    def _result(self, sql: str | Statement, parameters: Mapping[str, object]) -> pa.Table:
+        return self._connection.sql(sql, params=dict(parameters)).to_arrow_table()
 
     def _columns(self, view: str) -> list[str]:
         return [row[0] for row in self._connection.execute(f"describe {view}").fetchall()]

@@ -1,0 +1,17 @@
+"""Tables and charts of a run's results."""
+
+from __future__ import annotations
+
+from runner.report.files import Report, write
+from runner.report.summary import CONFIGURATIONS, SUMMARY, configurations, summary
+from runner.report.table import SummaryTable
+
+__all__ = [
+    "CONFIGURATIONS",
+    "SUMMARY",
+    "Report",
+    "SummaryTable",
+    "configurations",
+    "summary",
+    "write",
+]

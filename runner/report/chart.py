@@ -1,0 +1,210 @@
+"""The chart of AUC against training time."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from runner.report.labels import Panel, Point, place
+from runner.report.notes import PACKED
+
+if TYPE_CHECKING:
+    import altair as alt
+
+# Okabe and Ito's colours, told apart with any of the common colour blindnesses; their yellow is
+# left out, too pale on white. Shapes tell the systems apart in print without colour.
+_COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#7F7F7F"]
+_SHAPES = ["circle", "square", "triangle-up", "diamond", "triangle-down", "cross", "triangle-right"]
+_COLUMNS = 3
+# A logarithm wants a time above zero; a shorter one says no more than this does.
+FLOOR_SECONDS = 1e-4
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A point of the chart: a configuration, or (``best``) a system's best one.
+
+    Attributes:
+        seconds: A configuration's own training time; the whole grid's for the best one.
+        own_seconds: A configuration's own training time.
+        label_auc: Where a best one's label stands, in the axis' units.
+        label_seconds: The same across.
+    """
+
+    task: str
+    system: str
+    auc: float
+    seconds: float
+    own_seconds: float
+    best: bool
+    label_auc: float | None = None
+    label_seconds: float | None = None
+
+
+def auc_vs_time(summary: pa.Table, configurations: pa.Table, study: str) -> alt.ConcatChart:
+    """A chart of cross-validated AUC against training time, one panel a task.
+
+    A small point is one configuration at its own training time; the large point on the same
+    height is the best one at the time that the whole grid took, since finding it took that.
+
+    Args:
+        summary: Rows of ``SUMMARY``.
+        configurations: Rows of ``CONFIGURATIONS``.
+        study: Its name, for the title.
+    """
+    import altair as alt
+
+    found = marks(summary, configurations)
+    tasks = list(dict.fromkeys(summary["task"].to_pylist()))
+    systems = list(dict.fromkeys(summary["system"].to_pylist()))
+    width, height = (540, 340) if len(tasks) == 1 else (280, 210)
+    seconds = _seconds_domain(found)
+    panels = []
+    for task in tasks:
+        own = [mark for mark in found if mark.task == task]
+        panel = Panel(width, height, seconds, _auc_domain(own))
+        panels.append(_panel(task, _labelled(own, panel), panel, systems))
+    title = alt.TitleParams(
+        f"{study}: AUC against training time",
+        subtitle=_subtitle(summary, found),
+        fontSize=16,
+        subtitleFontSize=12,
+        subtitleColor="#555555",
+        offset=14,
+    )
+    config = alt.Config(
+        view=alt.ViewConfig(stroke="#DDDDDD"),
+        axis=alt.AxisConfig(gridColor="#EEEEEE", labelFontSize=11, titleFontSize=12),
+        title=alt.TitleConfig(anchor="start"),
+    )
+    return alt.concat(*panels, columns=_COLUMNS, title=title, config=config)
+
+
+def save(chart: alt.ConcatChart, svg: Path, png: Path) -> None:
+    """Draws the chart twice; no browser and no network is used."""
+    chart.save(str(svg))
+    chart.save(str(png), scale_factor=2)
+
+
+def marks(summary: pa.Table, configurations: pa.Table) -> list[Mark]:
+    """The points: those configurations that have all folds and a time, then the best ones."""
+    small = {}
+    for row in configurations.to_pylist():
+        if row["cv_auc"] is not None and row["training_seconds"] is not None:
+            seconds = max(row["training_seconds"], FLOOR_SECONDS)
+            mark = Mark(row["task"], row["system"], row["cv_auc"], seconds, seconds, best=False)
+            small[mark.task, mark.system, row["configuration_id"]] = mark
+    large = []
+    for row in summary.to_pylist():
+        own = small.get((row["task"], row["system"], row["configuration_id"]))
+        if own is not None:
+            total = max(row["total_training_seconds"], FLOOR_SECONDS)
+            large.append(replace(own, seconds=total, best=True))
+    return [*small.values(), *large]
+
+
+def _labelled(found: Sequence[Mark], panel: Panel) -> list[Mark]:
+    best = [mark for mark in found if mark.best]
+    spots = place([Point(mark.seconds, mark.auc, mark.system) for mark in best], panel)
+    labelled = [
+        replace(mark, label_seconds=x, label_auc=y)
+        for mark, (x, y) in zip(best, spots, strict=True)
+    ]
+    return [*(mark for mark in found if not mark.best), *labelled]
+
+
+def _seconds_domain(found: Sequence[Mark]) -> tuple[float, float]:
+    seconds = [value for mark in found for value in (mark.seconds, mark.own_seconds)]
+    if not seconds:
+        return 0.1, 10.0
+    return min(seconds) / 1.6, max(seconds) * 2.5
+
+
+def _auc_domain(found: Sequence[Mark]) -> tuple[float, float]:
+    scores = [mark.auc for mark in found]
+    if not scores:
+        return 0.5, 1.0
+    room = max(0.12 * (max(scores) - min(scores)), 0.002)
+    return max(0.0, min(scores) - room), min(1.0, max(scores) + room)
+
+
+def _panel(
+    task: str, found: Sequence[Mark], panel: Panel, systems: Sequence[str]
+) -> alt.LayerChart:
+    import altair as alt
+
+    base = alt.Chart(alt.InlineData(values=[asdict(mark) for mark in found])).encode(
+        x=_seconds_axis(panel),
+        y=_auc_axis(panel),
+        color=_by_system(alt.Color, systems, _COLOURS),
+    )
+    shape = _by_system(alt.Shape, systems, _SHAPES)
+    small, large = base.transform_filter("!datum.best"), base.transform_filter("datum.best")
+    return alt.layer(
+        small.mark_point(filled=True, size=22, opacity=0.4).encode(shape=shape),
+        large.mark_rule(strokeDash=[3, 3], opacity=0.8).encode(x2="own_seconds:Q"),
+        large.mark_point(filled=True, size=170, opacity=1, stroke="white", strokeWidth=1.5).encode(
+            shape=shape
+        ),
+        large.mark_text(fontWeight="bold", fontSize=12, stroke="white", strokeWidth=3).encode(
+            x="label_seconds:Q", y="label_auc:Q", text="system:N"
+        ),
+        large.mark_text(fontWeight="bold", fontSize=12).encode(
+            x="label_seconds:Q", y="label_auc:Q", text="system:N"
+        ),
+        width=panel.width,
+        height=panel.height,
+        title=task,
+    )
+
+
+def _seconds_axis(panel: Panel) -> alt.X:
+    import altair as alt
+
+    low, high = (math.log10(value) for value in panel.seconds)
+    powers = [10.0**power for power in range(math.ceil(low), math.floor(high) + 1)]
+    # Within one power of ten the lines in between are all there is.
+    ticks = powers if len(powers) > 1 else alt.Undefined
+    axis = alt.Axis(title="training time, sum over folds (s, log scale)", format="~g", values=ticks)
+    scale = alt.Scale(type="log", domain=panel.seconds, nice=False)
+    return alt.X("seconds:Q", scale=scale, axis=axis)
+
+
+def _auc_axis(panel: Panel) -> alt.Y:
+    import altair as alt
+
+    axis = alt.Axis(title="mean AUC in cross-validation", tickCount=6)
+    scale = alt.Scale(domain=panel.auc, nice=False, zero=False)
+    return alt.Y("auc:Q", scale=scale, axis=axis)
+
+
+def _by_system(channel: Any, systems: Sequence[str], values: Sequence[str]) -> Any:
+    import altair as alt
+
+    return channel(
+        "system:N",
+        scale=alt.Scale(
+            domain=list(systems),
+            range=[values[index % len(values)] for index in range(len(systems))],
+        ),
+        legend=alt.Legend(title="system", symbolOpacity=1, symbolSize=90),
+    )
+
+
+def _subtitle(summary: pa.Table, found: Sequence[Mark]) -> list[str]:
+    lines = [
+        "small: each configuration at its own time; large: the best one at its whole grid's time"
+    ]
+    if not found:
+        lines = ["no configuration has all its folds ok"]
+    timings = {word for text in summary["timing"].to_pylist() for word in (text or "").split("+")}
+    if "packed" in timings:
+        lines.append(PACKED)
+    if any(mark.own_seconds == FLOOR_SECONDS for mark in found):
+        lines.append(f"Times below {FLOOR_SECONDS:g} s are drawn at {FLOOR_SECONDS:g} s.")
+    return lines

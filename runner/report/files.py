@@ -1,0 +1,71 @@
+"""A report as files, and as something to print."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from runner.errors import InputError
+from runner.report.chart import auc_vs_time, save
+from runner.report.notes import notes
+from runner.report.rows import load
+from runner.report.summary import list_configurations, summarise_pairs
+from runner.report.table import SummaryTable, write_csv
+from runner.store import Store
+
+
+@dataclass(frozen=True)
+class Report:
+    """What was written and what to print.
+
+    Attributes:
+        run_id: The run that it is about.
+        table: For rich to print.
+        notes: Sentences that belong below the table.
+    """
+
+    run_id: str
+    table: SummaryTable
+    notes: tuple[str, ...]
+    summary_csv: Path
+    configurations_csv: Path
+    chart_svg: Path
+    chart_png: Path
+
+    @property
+    def files(self) -> tuple[Path, ...]:
+        """All that was written."""
+        return self.summary_csv, self.configurations_csv, self.chart_svg, self.chart_png
+
+
+def write(store: Store, output: Path, run_id: str | None = None) -> Report:
+    """Writes tables and chart of a run into a folder, which is made where it is missing.
+
+    Args:
+        store: The results.
+        output: The folder; files of an earlier report in it are replaced.
+        run_id: The run; by default the latest one.
+
+    Raises:
+        InputError: There is no such run, or the folder can't be written to.
+    """
+    rows = load(store, run_id)
+    summary, configurations = summarise_pairs(rows), list_configurations(rows)
+    report = Report(
+        run_id=rows.run_id,
+        table=SummaryTable(summary),
+        notes=tuple(notes(rows, summary)),
+        summary_csv=output / "summary.csv",
+        configurations_csv=output / "configurations.csv",
+        chart_svg=output / "auc_vs_time.svg",
+        chart_png=output / "auc_vs_time.png",
+    )
+    try:
+        output.mkdir(parents=True, exist_ok=True)
+        write_csv(summary, report.summary_csv)
+        write_csv(configurations, report.configurations_csv)
+        chart = auc_vs_time(summary, configurations, rows.study)
+        save(chart, report.chart_svg, report.chart_png)
+    except OSError as error:
+        raise InputError(f"can't write here: {error.strerror or error}", file=output) from error
+    return report

@@ -1,0 +1,145 @@
+"""The rows that a report is about: those that one run planned, by task and system."""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from runner.errors import InputError
+from runner.store import Store
+
+
+@dataclass(frozen=True)
+class Row:
+    """One evaluation, with the columns of the store (docs/results.md)."""
+
+    key: str
+    stage: str
+    task_fingerprint: str
+    system: str
+    configuration: str
+    configuration_id: int
+    fold: int | None
+    repeat: int | None
+    outcome: str
+    reason: str | None
+    score: float | None
+    fit_seconds: float | None
+    timing: str | None
+    machine: str | None
+    cpus: int | None
+    threads: int | None
+    memory_mib: int | None
+
+
+@dataclass(frozen=True)
+class Pair:
+    """One system on one task.
+
+    Attributes:
+        cv: Its evaluations in cross-validation that have a row.
+        missing: How many of the planned ones have none.
+        tests: Its evaluations on the test rows.
+    """
+
+    task: str
+    system: str
+    folds: int
+    repeats: int
+    cv: tuple[Row, ...]
+    missing: int
+    tests: tuple[Row, ...]
+
+
+@dataclass(frozen=True)
+class Rows:
+    """What one run planned and what the store has of it.
+
+    Attributes:
+        finished: Whether the run came to its end.
+    """
+
+    run_id: str
+    study: str
+    finished: bool
+    pairs: tuple[Pair, ...]
+
+    def __iter__(self) -> Iterator[Row]:
+        for pair in self.pairs:
+            yield from pair.cv
+            yield from pair.tests
+
+
+_RUNS = """
+select run_id from runs where len(planned_keys) > 0
+order by started_at desc nulls last, run_id desc
+"""
+
+_RUN = "select study, plan, planned_keys, ended_at from runs where run_id = $run_id"
+
+# By key alone: rows may have been computed by an earlier run, for a study of another name or a
+# task called otherwise.
+_ROWS = f"""
+select {", ".join(Row.__annotations__)}
+from evaluations
+semi join (select unnest(planned_keys) as key from runs where run_id = $run_id) using (key)
+"""
+
+
+def load(store: Store, run_id: str | None = None) -> Rows:
+    """The rows that a run planned.
+
+    Args:
+        store: Where they are.
+        run_id: The run; by default the latest one that planned any.
+
+    Raises:
+        InputError: There is no such run.
+    """
+    run_id = _find_run(store, run_id)
+    (run,) = store.query(_RUN, {"run_id": run_id}).to_pylist()
+    rows = [Row(**row) for row in store.query(_ROWS, {"run_id": run_id}).to_pylist()]
+    groups = json.loads(run["plan"] or "[]")
+    pairs = tuple(_pairs(groups, run["planned_keys"], rows))
+    return Rows(run_id, run["study"] or "", run["ended_at"] is not None, pairs)
+
+
+def _find_run(store: Store, run_id: str | None) -> str:
+    known = [str(name) for name in store.query(_RUNS)["run_id"].to_pylist()]
+    if not known:
+        raise InputError("no run is recorded here; `runner sweep` makes one", file=store.path)
+    if run_id is None:
+        return known[0]
+    if run_id not in known:
+        near = difflib.get_close_matches(run_id, known, n=1, cutoff=0) or known
+        raise InputError(f"there is no run {run_id}; the nearest is {near[0]}", file=store.path)
+    return run_id
+
+
+def _pairs(
+    groups: Sequence[Mapping[str, Any]], planned: Sequence[str], rows: Iterable[Row]
+) -> Iterator[Pair]:
+    by_key = {row.key: row for row in rows}
+    tests = [row for row in by_key.values() if row.stage == "test"]
+    start = 0
+    for group in groups:
+        keys = planned[start : start + group["keys"]]
+        start += group["keys"]
+        cv = tuple(by_key[key] for key in keys if key in by_key)
+        fingerprints = {row.task_fingerprint for row in cv}
+        yield Pair(
+            task=group["task"],
+            system=group["system"],
+            folds=group["folds"],
+            repeats=group["repeats"],
+            cv=cv,
+            missing=len(keys) - len(cv),
+            tests=tuple(
+                row
+                for row in tests
+                if row.system == group["system"] and row.task_fingerprint in fingerprints
+            ),
+        )

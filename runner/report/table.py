@@ -1,0 +1,125 @@
+"""The summary for people (a terminal) and for programs (CSV)."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from runner.store import OUTCOMES
+
+if TYPE_CHECKING:
+    from rich.console import Console, ConsoleOptions, RenderResult
+
+# Narrower terminals get fewer columns: one of folded letters helps nobody.
+_WIDTH_OF_ALL = 88
+_WIDTH_WITHOUT_CONFIGURATION = 68
+
+
+class SummaryTable:
+    """A summary as something that rich prints, in the columns that the terminal has room for."""
+
+    def __init__(self, summary: pa.Table):
+        self._rows = summary.to_pylist()
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        from rich.box import SIMPLE_HEAD
+        from rich.table import Table
+        from rich.text import Text
+
+        # The box puts a blank between columns of its own.
+        box, padding = (SIMPLE_HEAD, (0, 1, 0, 0)) if console.is_terminal else (None, (0, 2, 0, 0))
+        table = Table(box=box, padding=padding, pad_edge=False, header_style="bold")
+        columns = _columns(options.max_width)
+        for column in columns:
+            table.add_column(
+                column.title,
+                justify="right" if column.number else "left",
+                no_wrap=column.number,
+                min_width=column.least,
+                overflow="fold",
+            )
+        for row in self._rows:
+            table.add_row(*(Text(column.cell(row)) for column in columns))
+        yield table
+
+
+@dataclass(frozen=True)
+class _Column:
+    title: str
+    cell: Callable[[dict[str, Any]], str]
+    number: bool = False
+    least: int | None = None
+
+
+def _columns(width: int) -> list[_Column]:
+    columns = [
+        _Column("task", lambda row: row["task"], least=8),
+        _Column("system", lambda row: row["system"], least=6),
+        _Column("test AUC", _test, number=True),
+        _Column("total s", lambda row: seconds_text(row["total_training_seconds"]), number=True),
+    ]
+    if width < _WIDTH_WITHOUT_CONFIGURATION:
+        columns.insert(2, _Column("CV AUC", _auc, number=True))
+        return columns
+    columns.insert(2, _Column("CV AUC ± sd", _auc_with_deviation, number=True))
+    average = _Column(
+        "average s", lambda row: seconds_text(row["average_training_seconds"]), number=True
+    )
+    columns += [average, _Column("outcomes", _outcomes, least=9)]
+    if width >= _WIDTH_OF_ALL:
+        columns.insert(2, _Column("best configuration", _configuration, least=16))
+    return columns
+
+
+def write_csv(table: pa.Table, path: Path) -> None:
+    """Writes a table with a header line; floats in full precision, null as an empty field."""
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(table.column_names)
+        writer.writerows(row.values() for row in table.to_pylist())
+
+
+def seconds_text(seconds: float | None) -> str:
+    """Seconds with three significant digits, whole ones in full."""
+    if seconds is None:
+        return "-"
+    if seconds >= 100:
+        return f"{seconds:,.0f}"
+    return f"{seconds:#.3g}" if seconds >= 0.001 else f"{seconds:.1e}" if seconds else "0"
+
+
+def configuration_text(configuration: str) -> str:
+    """A configuration's JSON as ``name=value`` pairs."""
+    return " ".join(f"{name}={value}" for name, value in json.loads(configuration).items())
+
+
+def _configuration(row: dict[str, Any]) -> str:
+    if row["configuration"] is None:
+        return "no selection"
+    return f"#{row['configuration_id']} {configuration_text(row['configuration'])}".rstrip()
+
+
+def _auc(row: dict[str, Any]) -> str:
+    return "-" if row["cv_auc"] is None else f"{row['cv_auc']:.4f}"
+
+
+def _auc_with_deviation(row: dict[str, Any]) -> str:
+    deviation = "" if row["cv_auc_sd"] is None else f" ± {row['cv_auc_sd']:.4f}"
+    return _auc(row) + deviation
+
+
+def _test(row: dict[str, Any]) -> str:
+    if row["test_auc"] is None:
+        return row["test_outcome"] or "-"
+    return f"{row['test_auc']:.4f}"
+
+
+def _outcomes(row: dict[str, Any]) -> str:
+    counts = [(row[name], name) for name in (*OUTCOMES, "missing") if row[name]]
+    return ", ".join(f"{count} {name}" for count, name in counts) or "none"
