@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,6 +18,9 @@ from runner.errors import InputError
 Configuration = dict[str, Any]
 Numbered = tuple[int, Configuration]
 """A configuration with its configuration_id."""
+
+
+_INT32 = 2**31
 
 
 class PathClassifier(Protocol):
@@ -163,7 +167,8 @@ class Family:
 
         Returns:
             Each configuration with its number: the index in the full grid, or, where a value
-            isn't swept there, numbers from the full grid's size upwards.
+            isn't swept there, a number above those that its content gives: the same in every
+            study, since studies share stores.
 
         Raises:
             InputError: If a parameter is unknown, or a value invalid or given twice.
@@ -180,10 +185,9 @@ class Family:
         ]
         full = itertools.product(*(parameter.swept for parameter in self.parameters.values()))
         numbers = {point: number for number, point in enumerate(full)}
-        beyond = itertools.count(len(numbers))
         return tuple(
             (
-                numbers[point] if point in numbers else next(beyond),
+                numbers[point] if point in numbers else _number_beyond(len(numbers), point),
                 dict(zip(self.parameters, point, strict=True)),
             )
             for point in itertools.product(*values)
@@ -234,3 +238,8 @@ class Family:
         if near:
             return f": did you mean {near[0]!r}?"
         return f": it has {', '.join(self.parameters)}"
+
+
+def _number_beyond(grid_size: int, point: tuple[float, ...]) -> int:
+    digest = hashlib.sha256(repr(point).encode()).digest()
+    return grid_size + int.from_bytes(digest[:4], "big") % (_INT32 - grid_size)
