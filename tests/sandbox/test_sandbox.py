@@ -289,8 +289,8 @@ def test_a_killed_owner_leaves_nothing(tmp_path: Path) -> None:
     )
     assert owner.stdout is not None
     assert owner.stdout.readline() == "running\n"
-    zygote, child, *daemons = processes(owner.pid)
-    assert len(daemons) == 5
+    zygote, child, *daemons = sorted(processes(owner.pid))
+    assert daemons
     owner.kill()
     owner.wait()
     owner.stdout.close()
