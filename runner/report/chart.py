@@ -135,7 +135,7 @@ def _auc_domain(found: Sequence[Mark]) -> tuple[float, float]:
 
 def _panel(
     task: str, found: Sequence[Mark], panel: Panel, systems: Sequence[str]
-) -> alt.LayerChart:
+) -> alt.LayerChart | alt.FacetChart:
     import altair as alt
 
     base = alt.Chart(alt.InlineData(values=[asdict(mark) for mark in found])).encode(

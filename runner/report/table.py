@@ -16,13 +16,12 @@ from runner.store import OUTCOMES
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderResult
 
-# Narrower terminals get fewer columns: one of folded letters helps nobody.
-_WIDTH_OF_ALL = 88
-_WIDTH_WITHOUT_CONFIGURATION = 68
-
 
 class SummaryTable:
-    """A summary as something that rich prints, in the columns that the terminal has room for."""
+    """A summary as something that rich prints.
+
+    Narrow terminals get fewer columns: one of folded letters helps nobody.
+    """
 
     def __init__(self, summary: pa.Table):
         self._rows = summary.to_pylist()
@@ -51,30 +50,32 @@ class SummaryTable:
 
 @dataclass(frozen=True)
 class _Column:
+    """A column: ``room`` is the width of the terminal from which on it is shown."""
+
     title: str
     cell: Callable[[dict[str, Any]], str]
     number: bool = False
     least: int | None = None
+    room: int = 0
 
 
 def _columns(width: int) -> list[_Column]:
+    with_deviation = _Column("CV AUC ± sd", _auc_with_deviation, number=True)
     columns = [
         _Column("task", lambda row: row["task"], least=8),
         _Column("system", lambda row: row["system"], least=6),
-        _Column("test AUC", _test, number=True),
-        _Column("total s", lambda row: seconds_text(row["total_training_seconds"]), number=True),
+        _Column("best configuration", _configuration, least=16, room=88),
+        with_deviation if width >= 68 else _Column("CV AUC", _auc, number=True),
+        _Column("test AUC", _test, number=True, room=52),
+        _Column("total s", _seconds("total_training_seconds"), number=True),
+        _Column("average s", _seconds("average_training_seconds"), number=True, room=68),
+        _Column("outcomes", _outcomes, least=9, room=68),
     ]
-    if width < _WIDTH_WITHOUT_CONFIGURATION:
-        columns.insert(2, _Column("CV AUC", _auc, number=True))
-        return columns
-    columns.insert(2, _Column("CV AUC ± sd", _auc_with_deviation, number=True))
-    average = _Column(
-        "average s", lambda row: seconds_text(row["average_training_seconds"]), number=True
-    )
-    columns += [average, _Column("outcomes", _outcomes, least=9)]
-    if width >= _WIDTH_OF_ALL:
-        columns.insert(2, _Column("best configuration", _configuration, least=16))
-    return columns
+    return [column for column in columns if width >= column.room]
+
+
+def _seconds(name: str) -> Callable[[dict[str, Any]], str]:
+    return lambda row: seconds_text(row[name])
 
 
 def write_csv(table: pa.Table, path: Path) -> None:
