@@ -21,10 +21,13 @@ class SummaryTable:
     """A summary as something that rich prints.
 
     Narrow terminals get fewer columns: one of folded letters helps nobody.
+
+    Attributes:
+        rows: The summary's rows, a dict each.
     """
 
     def __init__(self, summary: pa.Table):
-        self._rows = summary.to_pylist()
+        self.rows = summary.to_pylist()
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         from rich.box import SIMPLE_HEAD
@@ -43,7 +46,7 @@ class SummaryTable:
                 min_width=column.least,
                 overflow="fold",
             )
-        for row in self._rows:
+        for row in self.rows:
             table.add_row(*(Text(column.cell(row)) for column in columns))
         yield table
 

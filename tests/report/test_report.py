@@ -144,6 +144,7 @@ def test_a_store_without_runs_is_an_error(tmp_path: Path) -> None:
 def test_files_and_what_they_say(record: Record, tmp_path: Path) -> None:
     store = record(synthetic_rows(), plan())
     report = write(store, tmp_path / "deep" / "report")
+    assert report.table.rows == summary(store).to_pylist()
     for path, schema, wanted in [
         (report.summary_csv, SUMMARY, summary(store)),
         (report.configurations_csv, CONFIGURATIONS, configurations(store)),
