@@ -16,6 +16,9 @@ from typing import NoReturn
 
 import numpy as np
 
+# NumPy imports its generators at their first use, which would be in every child.
+import numpy.random
+
 from runner.sandbox import kernel
 from runner.sandbox.contract import Work
 from runner.sandbox.task import Task
@@ -70,7 +73,9 @@ def _run(owner: socket.socket) -> int:
     _seed(work)
     try:
         task = Task.load(work)
-        owner.sendall(Message({"kind": "started"}).encode())
+        owner.sendall(Message({"kind": "ready"}).encode())
+        # The owner reads its baselines, starts the clock and says go.
+        owner.recv(1)
         task.function(task.arrays, task.argument, _Report(owner))
     except SystemExit as leaving:
         return _exit_code(leaving)
@@ -133,7 +138,7 @@ def _seed(work: Work) -> None:
     """Global generators get a state of this work's own, the same whenever it runs."""
     digest = hashlib.sha256(work.function.encode() + b"\0" + work.argument).digest()
     random.seed(digest)
-    np.random.seed(int.from_bytes(digest[:4], "big"))
+    numpy.random.seed(int.from_bytes(digest[:4], "big"))
 
 
 def _exit_code(leaving: SystemExit) -> int:

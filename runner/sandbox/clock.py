@@ -16,6 +16,13 @@ class CpuTime:
     user: float
     system: float
 
+    @classmethod
+    def shared_out(cls, total: float, user: float, system: float) -> CpuTime:
+        """A precise ``total`` in the proportion of coarse counts of user and system time."""
+        coarse = user + system
+        share = user / coarse if coarse > 0 else 1.0
+        return cls(total * share, total * (1 - share))
+
     def since(self, earlier: CpuTime) -> CpuTime:
         return CpuTime(max(0.0, self.user - earlier.user), max(0.0, self.system - earlier.system))
 
@@ -38,8 +45,8 @@ class GroupClock:
 
     def __init__(self, group: Group):
         self._group = group
-        self._start = CpuTime(0, 0)
-        self._stop = CpuTime(0, 0)
+        self._start = (0.0, 0.0, 0.0)
+        self._stop = (0.0, 0.0, 0.0)
 
     def start(self, pid: int) -> None:
         self._start = self._now()
@@ -48,14 +55,19 @@ class GroupClock:
         self._stop = self._now()
 
     def read(self, reaped: CpuTime) -> CpuTime:
-        return self._stop.since(self._start)
+        total, user, system = (b - a for a, b in zip(self._start, self._stop, strict=True))
+        return CpuTime.shared_out(total, user, system)
 
-    def _now(self) -> CpuTime:
-        if self._group.has("cpu.stat"):
+    def _now(self) -> tuple[float, float, float]:
+        """Total, user and system seconds; version 1 counts the latter two in clock ticks."""
+        if self._group.version == 2:
             table = self._group.table("cpu.stat")
-            return CpuTime(table["user_usec"] / 1e6, table["system_usec"] / 1e6)
-        user = self._group.number("cpuacct.usage_user") / 1e9
-        return CpuTime(user, self._group.number("cpuacct.usage_sys") / 1e9)
+            usec = (table[name] for name in ("usage_usec", "user_usec", "system_usec"))
+            total, user, system = (number / 1e6 for number in usec)
+        else:
+            files = ("cpuacct.usage", "cpuacct.usage_user", "cpuacct.usage_sys")
+            total, user, system = (self._group.number(file) / 1e9 for file in files)
+        return total, user, system
 
 
 class ReapedClock:

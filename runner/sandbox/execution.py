@@ -143,8 +143,8 @@ class Execution:
         match message.kind:
             case "joined" if not self._admitted:
                 self._admit()
-            case "started":
-                self._start(now)
+            case "ready" if self._admitted and self._started is None:
+                self._start()
             case "checkpoint":
                 self._ledger.checkpoint(read_index(message), now)
             case "record":
@@ -167,20 +167,26 @@ class Execution:
         if not self._confinement.admit(self._child.pid):
             self._finish(End("infra", "groups", "the child didn't join its control groups"))
             return
+        self._tell(work_message(self._work).encode())
+
+    def _start(self) -> None:
+        """Read the baselines, start the clock, and let the child begin."""
+        assert self._child is not None
+        self._confinement.start(self._child.pid)
+        self._started = time.monotonic()
+        self._ledger.start(self._started)
+        self._tell(b"!")
+
+    def _tell(self, data: bytes) -> None:
+        assert self._channel is not None
         self._channel.settimeout(STARTUP_SECONDS)
         try:
-            self._channel.sendall(work_message(self._work).encode())
+            self._channel.sendall(data)
         except OSError:
             # It ended before it was told; its pidfd tells how.
             pass
         finally:
             self._channel.setblocking(False)
-
-    def _start(self, now: float) -> None:
-        assert self._child is not None
-        self._ledger.start(now)
-        self._started = now
-        self._confinement.start(self._child.pid)
 
     def _drain(self) -> None:
         """Keep the end of what the tree prints, however much that is."""

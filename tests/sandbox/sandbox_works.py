@@ -177,6 +177,23 @@ def daemonise_and_hang(argument: Any) -> None:
     time.sleep(60)
 
 
+def fork_again_and_again(argument: Any) -> None:
+    """A chain whose every process ends as soon as it has forked the next."""
+    if os.fork() == 0:
+        os.setsid()
+        while os.fork() == 0:
+            pass
+        os._exit(0)
+    time.sleep(60)
+
+
+def fork_a_crowd(count: int) -> None:
+    for _ in range(count):
+        if os.fork() == 0:
+            time.sleep(60)
+    time.sleep(60)
+
+
 def segfault(argument: Any) -> None:
     ctypes.string_at(0)
 

@@ -186,6 +186,14 @@ def test_daemons_do_not_survive_a_timeout(run: Run) -> None:
 
 
 @pytest.mark.parametrize(
+    ("how", "argument"), [("fork_again_and_again", None), ("fork_a_crowd", 100)]
+)
+def test_a_tree_that_grows_while_it_is_killed(run: Run, how: str, argument: Any) -> None:
+    assert told(misbehave(run, how, argument, seconds=1)) == ("timeout", "wall")
+    assert only_zygote_left()
+
+
+@pytest.mark.parametrize(
     ("how", "argument", "expected"),
     [
         ("segfault", None, ("crash", "signal 11")),
