@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import gc
-import hashlib
 import os
-import random
 import signal
 import socket
 import sys
@@ -16,12 +15,9 @@ from typing import NoReturn
 
 import numpy as np
 
-# NumPy imports its generators at their first use, which would be in every child.
-import numpy.random
-
 from runner.sandbox import kernel
 from runner.sandbox.contract import Work
-from runner.sandbox.task import Task
+from runner.sandbox.task import Task, failure
 from runner.sandbox.wire import Message, Reader, record_message
 
 RECEIVE = 1 << 20
@@ -70,7 +66,6 @@ def _take_over(log: int, folder: str) -> None:
 
 def _run(owner: socket.socket) -> int:
     work = _receive(owner)
-    _seed(work)
     try:
         task = Task.load(work)
         owner.sendall(Message({"kind": "ready"}).encode())
@@ -82,7 +77,7 @@ def _run(owner: socket.socket) -> int:
     except BaseException as error:
         traceback.print_exc()
         sys.stderr.flush()
-        last = error_message(error)
+        last = Message({"kind": "error", **dataclasses.asdict(failure(error))})
     else:
         last = Message({"kind": "done"})
     sys.stdout.flush()
@@ -120,25 +115,6 @@ def work_from(message: Message) -> Work:
     """The work that ``work_message`` told."""
     header = {name: value for name, value in message.header.items() if name != "kind"}
     return Work(argument=message.payload, **header)
-
-
-def error_message(error: BaseException) -> Message:
-    """The message that tells an exception of the code under test, in one line of text."""
-    text = " ".join(str(error).split())
-    header = {
-        "kind": "error",
-        "name": type(error).__name__,
-        "text": text[:2000],
-        "memory": isinstance(error, MemoryError),
-    }
-    return Message(header)
-
-
-def _seed(work: Work) -> None:
-    """Global generators get a state of this work's own, the same whenever it runs."""
-    digest = hashlib.sha256(work.function.encode() + b"\0" + work.argument).digest()
-    random.seed(digest)
-    numpy.random.seed(int.from_bytes(digest[:4], "big"))
 
 
 def _exit_code(leaving: SystemExit) -> int:

@@ -13,6 +13,7 @@ from runner.sandbox.clock import CpuTime
 from runner.sandbox.confinement import Confinement
 from runner.sandbox.contract import Limits, Result, Work
 from runner.sandbox.ledger import End, Ledger, MalformedError
+from runner.sandbox.task import ERROR_CHARACTERS
 from runner.sandbox.warm import Forked, Swept, Zygote, ZygoteError
 from runner.sandbox.wire import Message, Reader, read_index, read_record
 
@@ -285,11 +286,8 @@ def _read(descriptor: int) -> bytes:
 
 
 def _raised(message: Message) -> End:
-    """The end that an exception of the code under test makes.
-
-    A MemoryError is one of memory: only a request that can't be met raises it.
-    """
-    name, text = message.header.get("name"), message.header.get("text")
-    if not isinstance(name, str) or not isinstance(text, str):
-        raise MalformedError("an error without name and text")
-    return End("memory" if message.header.get("memory") is True else "error", name, text)
+    """The end that the child made of an exception of the code under test."""
+    match message.header:
+        case {"outcome": "error" | "memory" as outcome, "reason": str(name), "error": str(text)}:
+            return End(outcome, name, text[:ERROR_CHARACTERS])
+    raise MalformedError("an error without name and text")

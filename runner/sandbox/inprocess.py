@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import traceback
 from collections.abc import Mapping
 from types import TracebackType
 
@@ -10,7 +11,7 @@ import numpy as np
 
 from runner.sandbox.contract import Limits, Result, Usage, Work
 from runner.sandbox.ledger import End, Ledger
-from runner.sandbox.task import Task
+from runner.sandbox.task import Task, failure
 from runner.sandbox.wire import plain_arrays, plain_fields
 
 
@@ -51,7 +52,7 @@ class InProcess:
             ledger.start(start)
             task.function(task.arrays, task.argument, _Report(ledger))
         except Exception as error:
-            end, trace = failure(error)
+            end, trace = failure(error), traceback.format_exc()
         now = time.monotonic()
         return Result(
             findings=ledger.close(end, now),
@@ -79,11 +80,3 @@ class _Report:
         # The same conversions as on the way out of a sandbox: what fails there fails here.
         arrays = None if predictions is None else plain_arrays(predictions)
         self._ledger.record(index, plain_fields(fields), arrays, time.monotonic())
-
-
-def failure(error: BaseException) -> tuple[End, str]:
-    """The end that an exception of the code under test makes, and its traceback as text."""
-    import traceback
-
-    text = " ".join(str(error).split())
-    return End("error", type(error).__name__, text), "".join(traceback.format_exception(error))

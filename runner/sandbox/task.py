@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib
 import pickle
+import random
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,9 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from runner.sandbox.contract import Work
+# NumPy imports its generators at their first use, which would be in every child.
+import numpy.random
+
+from runner.sandbox.contract import Outcome, Work
+from runner.sandbox.ledger import End
 
 PAGE = 4096
+ERROR_CHARACTERS = 2000
 
 
 @dataclass(frozen=True)
@@ -28,6 +35,8 @@ class Task:
     def load(cls, work: Work) -> Task:
         """Import, unpickle, map and warm up: all that no recorded time should hold.
 
+        Global random generators get a state of this work's own, the same whenever it runs.
+
         Raises:
             Exception: Whatever the imports or the warm-up raise.
         """
@@ -36,7 +45,18 @@ class Task:
         arrays = {} if work.arrays is None else map_arrays(Path(work.arrays))
         if work.warm_up is not None:
             named(work.warm_up)(argument)
+        _seed(work)
         return cls(function, argument, arrays)
+
+
+def failure(error: BaseException) -> End:
+    """The end that an exception of the code under test makes, its text in one line.
+
+    A MemoryError is one of memory: only a request that can't be met raises it.
+    """
+    outcome: Outcome = "memory" if isinstance(error, MemoryError) else "error"
+    text = " ".join(str(error).split())
+    return End(outcome, type(error).__name__, text[:ERROR_CHARACTERS])
 
 
 def named(name: str) -> Callable[..., Any]:
@@ -67,6 +87,12 @@ def map_arrays(folder: Path) -> dict[str, np.ndarray]:
     for array in arrays.values():
         _touch(array)
     return arrays
+
+
+def _seed(work: Work) -> None:
+    digest = hashlib.sha256(work.function.encode() + b"\0" + work.argument).digest()
+    random.seed(digest)
+    numpy.random.seed(int.from_bytes(digest[:4], "big"))
 
 
 def _touch(array: np.ndarray) -> None:

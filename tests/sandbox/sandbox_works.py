@@ -118,7 +118,7 @@ def lightgbm_with_four_threads(arrays: Arrays, argument: int, report: Report) ->
 
 def allocate(mebibytes: int) -> None:
     blocks = [np.ones(MIB, np.uint8) for _ in range(mebibytes)]
-    time.sleep(2)
+    time.sleep(0.5)
     del blocks
 
 
@@ -140,7 +140,7 @@ def fill_shared_memory(mebibytes: int) -> None:
     shared = mmap.mmap(-1, mebibytes * MIB)
     for offset in range(0, mebibytes * MIB, 4096):
         shared[offset] = 1
-    time.sleep(2)
+    time.sleep(0.5)
 
 
 def fill_shared_file(mebibytes: int) -> None:
@@ -148,7 +148,7 @@ def fill_shared_file(mebibytes: int) -> None:
         os.unlink(file.name)
         for _ in range(mebibytes):
             file.write(b"x" * MIB)
-        time.sleep(2)
+        time.sleep(0.5)
 
 
 def ask_for_the_impossible(argument: Any) -> None:
