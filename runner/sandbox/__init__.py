@@ -1,4 +1,10 @@
-"""Limits and measurement of one evaluation. Knows no Ray."""
+"""Limits and measurement of one evaluation. Knows no Ray.
+
+The owner's side: ``sandbox`` (a slot's), ``warm`` (its zygote), ``execution`` (one work),
+``confinement`` with ``memory`` and ``clock`` (its limits), ``means`` (what works here), ``owner``
+(names, leftovers). The other side: ``zygote``, ``child``, ``task``. Apart from any machine:
+``ledger`` (what became of each evaluation) and ``wire`` (messages).
+"""
 
 from runner.sandbox.contract import Finding, Limits, Outcome, Report, Result, Usage, Work
 from runner.sandbox.inprocess import InProcess

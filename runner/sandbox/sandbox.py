@@ -86,6 +86,7 @@ class Sandbox:
             self.start()
             return self._run(work, limits)
         except (ZygoteError, OSError) as error:
+            self.close()
             return self._failed(work, error)
         except BaseException:
             # Interrupted: the child may run on, and ends with its parent.
