@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+import pyarrow as pa
+
 from runner import engine
 from runner.config import SweepStudy, load_tasks
 from runner.data import arrays
@@ -113,6 +115,7 @@ class Sweep:
         )
         self._jobs = self._source.jobs
         self._reused = len(self._source.final)
+        self._recorded_tests = 0
 
     def notes(self) -> list[str]:
         """What a person should know before the run starts."""
@@ -152,14 +155,30 @@ class Sweep:
     def run(self, observer: Observer) -> SweepSummary:
         """Compute what is missing; rows are in the store as soon as their jobs end."""
         run_id = self._begin()
+
+        def sink(attempts: pa.Table, predictions: pa.Table | None) -> None:
+            self._record_tests(run_id)
+            self._store.append(attempts, predictions)
+
         interrupted = False
         if self._jobs:
-            ended = engine.run(self._settings(run_id), self._source, self._store.append, observer)
-            interrupted = ended.interrupted
+            interrupted = engine.run(
+                self._settings(run_id), self._source, sink, observer
+            ).interrupted
+        self._record_tests(run_id)
         summary = self._summary(interrupted)
-        self._store.extend_run(run_id, [self._stored(test.key) for test in self._source.tests])
-        self._store.end_run(run_id, datetime.now(UTC), summary.outcomes)
+        if interrupted:
+            self._store.compact()
+        else:
+            self._store.end_run(run_id, datetime.now(UTC), summary.outcomes)
         return summary
+
+    def _record_tests(self, run_id: str) -> None:
+        """Tell the run's row which refits it wants, as soon as rows of them may come."""
+        new = self._source.tests[self._recorded_tests :]
+        if new:
+            self._store.extend_run(run_id, [self._stored(test.key) for test in new])
+            self._recorded_tests += len(new)
 
     def _find_served(self) -> tuple[dict[str, Served], Mapping[str, int], tuple[Stale, ...]]:
         wanted = [

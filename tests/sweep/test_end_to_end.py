@@ -11,6 +11,8 @@ from typing import Any
 import psutil
 import pytest
 
+from runner.store import Store
+
 # The fixtures' module isn't importable by name under importlib mode, so constants stand here.
 SMALL_CV = 5 * (2 * 2 * 3 + 2 * 2 * 2)
 SMALL_PLANNED = SMALL_CV + 2
@@ -124,11 +126,9 @@ def _descendants(pid: int) -> list[psutil.Process]:
 def _wait_for_rows(folder: Any, results: str, count: int) -> None:
     deadline = time.monotonic() + 120
     while time.monotonic() < deadline:
-        if (folder.path / results / "attempts").exists():
-            done = folder.run(
-                "query", "select count(*) n from attempts", "--results", results, "--format", "csv"
-            )
-            if done.returncode == 0 and int(done.stdout.split()[-1]) >= count:
+        if (folder.path / results / "attempts/_delta_log").exists():
+            rows = Store.open(folder.path / results).query("select count(*) as n from attempts")
+            if rows["n"][0].as_py() >= count:
                 return
         time.sleep(0.2)
     raise AssertionError("no rows came")
@@ -193,7 +193,7 @@ def test_outcomes_that_are_not_ok_are_rows_and_the_study_goes_on(folder: Any) ->
     study = folder.study(
         "kind: sweep\nname: hard\ntasks: [{sklearn: breast_cancer}]\nfolds: 2\n"
         "systems:\n"
-        "  - C-BDT: {leaves: [128], min_leaf: [1], learning_rate: [0.1], trees: [20, 100000]}\n"
+        "  - C-BDT: {leaves: [8], min_leaf: [1], learning_rate: [1.0e-4], trees: [20, 1000000]}\n"
         "sandbox: {seconds: 2}\n"
     )
     said = folder.sweep(study, "hard")
