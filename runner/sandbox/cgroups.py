@@ -144,6 +144,10 @@ class Group:
         file = "tasks" if self.version == 1 else "cgroup.procs"
         return os.open(self.folder / file, os.O_WRONLY | os.O_CLOEXEC)
 
+    def holds(self, pid: int) -> bool:
+        """Whether the process is in this very group."""
+        return str(pid) in (self.folder / "cgroup.procs").read_text().split()
+
     def pids(self) -> list[int]:
         """The processes in it and below it that still live."""
         found: list[int] = []

@@ -65,7 +65,7 @@ class Confinement:
     def admit(self, pid: int) -> bool:
         """Whether the child stands in every group, which it must before it is told to go."""
         self.memory.admit(pid)
-        return all(pid in group.pids() for group in self._groups.values())
+        return all(group.holds(pid) for group in self._groups.values())
 
     def start(self, pid: int) -> None:
         """The work's clock starts."""

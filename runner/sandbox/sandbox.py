@@ -113,7 +113,7 @@ class Sandbox:
             finally:
                 confinement.close()
         finally:
-            shutil.rmtree(folder, ignore_errors=True)
+            _remove(folder)
 
     def _failed(self, work: Work, error: Exception) -> Result:
         reason = "zygote" if isinstance(error, ZygoteError) else "setup"
@@ -124,3 +124,10 @@ class Sandbox:
         if self._means is None:
             self._means = probe()
         return self._means
+
+
+def _remove(folder: Path) -> None:
+    try:
+        folder.rmdir()  # Most are empty, and this takes a tenth of the time.
+    except OSError:
+        shutil.rmtree(folder, ignore_errors=True)

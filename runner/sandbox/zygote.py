@@ -11,6 +11,7 @@ import importlib
 import json
 import os
 import resource
+import signal
 import socket
 import sys
 import time
@@ -48,6 +49,8 @@ def main(config: dict[str, Any]) -> None:
     gc.collect()
     gc.freeze()
     channel.send(json.dumps({"ready": True}).encode())
+    # Blocked, an end is waited for instead of looked for; the child unblocks it.
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGCHLD})
     _Zygote(channel).serve()
 
 
@@ -95,7 +98,7 @@ class _Zygote:
         while self._reap() and time.monotonic() < give_up:
             for pid in procfs.descendants(os.getpid()):
                 procfs.kill(pid)
-            time.sleep(0.0002)
+            signal.sigtimedwait({signal.SIGCHLD}, 0.01)
 
     def _reap(self) -> bool:
         """Collect the ended children; whether others are left."""
