@@ -206,6 +206,34 @@ def test_outcomes_that_are_not_ok_are_rows_and_the_study_goes_on(folder: Any) ->
     assert row == {"reason": "wall", "limit_seconds": 2.0}
 
 
+def test_a_timeout_is_computed_again_under_a_longer_limit_or_when_asked(folder: Any) -> None:
+    text = (
+        "kind: sweep\nname: again\ntasks: [{sklearn: breast_cancer}]\nfolds: 2\n"
+        "systems:\n"
+        "  - C-BDT: {leaves: [8], min_leaf: [1], learning_rate: [1.0e-4], trees: [4000]}\n"
+        "sandbox: {seconds: 0.05}\n"
+    )
+    study = folder.study(text)
+    assert folder.sweep(study, "again")["outcomes"] == {"timeout": 2}
+    study.write_text(text.replace("0.05", "0.01"))
+    said = folder.sweep(study, "again")
+    assert (said["reused"], said["computed"]) == (2, 0)
+    said = folder.sweep(study, "again", "--rerun", "timeout")
+    assert (said["reused"], said["computed"]) == (0, 2)
+    study.write_text(text.replace("0.05", "300"))
+    said = folder.sweep(study, "again")
+    assert (said["reused"], said["computed"], said["outcomes"]) == (0, 3, {"ok": 3})
+    attempts = folder.query("again", "select attempt, outcome from attempts where stage = 'cv'")
+    assert sorted((row["attempt"], row["outcome"]) for row in attempts) == [
+        (1, "timeout"),
+        (1, "timeout"),
+        (2, "timeout"),
+        (2, "timeout"),
+        (3, "ok"),
+        (3, "ok"),
+    ]
+
+
 def test_predictions_are_kept_where_asked(folder: Any) -> None:
     study = folder.study(
         "kind: sweep\nname: kept\ntasks: [{sklearn: breast_cancer}]\nfolds: 3\n"
