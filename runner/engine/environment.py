@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import sys
 
 _SETTINGS = {
     "RAY_USAGE_STATS_ENABLED": "0",
@@ -35,8 +36,11 @@ def prepare() -> None:
 def close_to_others() -> None:
     """Let none but this process and its children use the Ray that it is about to start.
 
-    Ray listens on all interfaces, and whoever it lets in can run code.
+    Ray listens on all interfaces, and whoever it lets in can run code. It asks for a token unless
+    RAY_AUTH_MODE says otherwise; without one given here it would leave one in the home folder,
+    which other Rays of the user would then take up, or not.
     """
-    if "RAY_AUTH_MODE" not in os.environ:
-        os.environ["RAY_AUTH_MODE"] = "token"
-        os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex(32))
+    os.environ.setdefault("RAY_AUTH_TOKEN", secrets.token_hex(32))
+    # Said here Ray takes it without a word, but once imported it no longer looks.
+    if "ray" not in sys.modules:
+        os.environ.setdefault("RAY_AUTH_MODE", "token")

@@ -39,8 +39,7 @@ class Interruption:
         self._before: dict[int, Any] = {}
 
     def __enter__(self) -> Interruption:
-        if threading.current_thread() is threading.main_thread():
-            self._before = {number: signal.signal(number, self._take) for number in _SIGNALS}
+        self._before = self._install()
         return self
 
     def __exit__(
@@ -51,6 +50,10 @@ class Interruption:
     ) -> None:
         for number, handler in self._before.items():
             signal.signal(number, handler)
+
+    def insist(self) -> None:
+        """Take the signals again: Ray, when it starts, puts handlers of its own in their place."""
+        self._install()
 
     def check(self) -> None:
         """Stop the run if a signal has come.
@@ -66,6 +69,11 @@ class Interruption:
         self._at_once = yes
         if yes:
             self.check()
+
+    def _install(self) -> dict[int, Any]:
+        if threading.current_thread() is not threading.main_thread():
+            return {}
+        return {number: signal.signal(number, self._take) for number in _SIGNALS}
 
     def _take(self, number: int, frame: FrameType | None) -> None:
         first, self.asked = not self.asked, True

@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import logging
 import os
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 from runner.engine.capacity import Node
-from runner.engine.claims import new_claim, sweep_claims
 from runner.engine.environment import close_to_others
+from runner.engine.janitor import driver_folder, sweep_node
 from runner.engine.node import total_memory
 from runner.engine.reaper import reap, start_reaper
 
 MIB = 2**20
-
-PREFIX = "runner-ray-"
 
 _RESERVE = 512 * MIB
 """Memory that Ray, the driver and the machine itself need."""
@@ -41,9 +37,7 @@ def local_ray(array_bytes: int) -> Iterator[None]:
     close_to_others()
     import ray
 
-    base = _socket_base()
-    sweep_claims(base, PREFIX)
-    folder = new_claim(base, PREFIX)
+    folder = driver_folder()
     reaper = start_reaper(folder.path)
     try:
         ray.init(
@@ -64,12 +58,7 @@ def local_ray(array_bytes: int) -> Iterator[None]:
         ray.shutdown()
         reap(folder.path)
         folder.release()
+        sweep_node()
         assert reaper.stdin is not None
         reaper.stdin.close()
         reaper.wait()
-
-
-def _socket_base() -> Path:
-    """A folder with a short path: Ray's sockets lie 60 characters below, and 107 is the limit."""
-    base = Path(tempfile.gettempdir())
-    return base if len(str(base)) <= 20 else Path("/tmp")

@@ -33,10 +33,9 @@ class NodeArrays:
     """
 
     def __init__(self, run: str, places: tuple[Path, ...] | None = None):
+        self._run = run
         self._places = default_places() if places is None else places
-        for place in self._places:
-            sweep_claims(place, PREFIX)
-        self._claims: list[Claim] = [join_claim(p / f"{PREFIX}{run}") for p in self._places]
+        self._claims: list[Claim] = []
 
     def folder(self, name: str, fetch: Fetch) -> str:
         """The folder with the arrays of this name as ``.npy`` files.
@@ -45,14 +44,17 @@ class NodeArrays:
             name: The arrays' name in the run.
             fetch: Gives the arrays where they aren't on this node yet.
         """
+        if not self._claims:
+            sweep_arrays(self._places)
+            self._claims = [join_claim(p / f"{PREFIX}{self._run}") for p in self._places]
         safe = quote(name, safe="")
         with self._locked(safe):
             return str(self._find(safe) or self._write(safe, fetch()))
 
     def close(self) -> None:
         """Give the files up; the last one to do so removes them."""
-        for claim in self._claims:
-            claim.release()
+        while self._claims:
+            self._claims.pop().release()
 
     def _find(self, name: str) -> Path | None:
         found = (claim.path / name for claim in self._claims)
@@ -87,6 +89,12 @@ def default_places() -> tuple[Path, ...]:
     disk = Path(tempfile.gettempdir())
     usable = SHARED_MEMORY.is_dir() and os.access(SHARED_MEMORY, os.W_OK)
     return (SHARED_MEMORY, disk) if usable else (disk,)
+
+
+def sweep_arrays(places: tuple[Path, ...] | None = None) -> None:
+    """Remove the files of processes that died without doing so."""
+    for place in default_places() if places is None else places:
+        sweep_claims(place, PREFIX)
 
 
 def _fits(place: Path, size: int) -> bool:

@@ -5,9 +5,7 @@ from __future__ import annotations
 import dataclasses
 import logging
 import os
-import shutil
 import sys
-import tempfile
 import time
 import uuid
 from collections.abc import Iterator, Mapping
@@ -20,6 +18,7 @@ from runner.engine.cluster import joined_cluster, ray_nodes
 from runner.engine.dispatch import Dispatcher
 from runner.engine.environment import prepare
 from runner.engine.interrupt import Halt, Interruption
+from runner.engine.janitor import driver_folder, sweep_node
 from runner.engine.job import Observer, Settings, Sink, Source, Summary
 from runner.engine.local import local_node, local_ray
 from runner.engine.node import Lease
@@ -66,10 +65,17 @@ def run(settings: Settings, source: Source, sink: Sink, observer: Observer) -> S
     prepare()
     with _started(settings, source, sink, observer) as progress:
         if progress.dispatcher.unfinished:
+            sweep_node()
             progress.interruption.at_once(True)
             with _connected(settings):
+                progress.interruption.insist()
                 progress.interruption.at_once(False)
-                _spread(settings, progress, observer)
+                try:
+                    _spread(settings, progress, observer)
+                finally:
+                    # While Ray ends it lets a second SIGTERM kill this process.
+                    progress.writer.flush()
+            progress.interruption.insist()
     return progress.summary()
 
 
@@ -165,7 +171,8 @@ def _spread(settings: Settings, progress: _Progress, observer: Observer) -> None
     conductor = Conductor(
         progress.dispatcher, _conditions(settings), references, progress.slots, observer
     )
-    folder = tempfile.mkdtemp(prefix="runner-tune-")
+    # Tune writes some files a trial, which nobody reads.
+    folder = driver_folder()
     progress.startup_seconds = time.monotonic() - progress.started
     try:
         # The older entry of the two: the newer one, Tuner, pickles searcher and callbacks.
@@ -179,11 +186,11 @@ def _spread(settings: Settings, progress: _Progress, observer: Observer) -> None
             raise_on_failed_trial=False,
             checkpoint_config=tune.CheckpointConfig(checkpoint_at_end=False),
             callbacks=[Listener(conductor, progress.writer, progress.interruption)],
-            storage_path=folder,
+            storage_path=str(folder.path),
             verbose=0,
         )
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        folder.release()
 
 
 def _no_box(lease: Lease, conditions: Conditions) -> Box:

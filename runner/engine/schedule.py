@@ -26,6 +26,9 @@ SLOTS_FOR_LONGER_BATCHES = 10
 """Tune starts about 25 trials a second, whatever the number of slots: with many slots the least
 batch is longer."""
 
+LEAST_BATCH_SECONDS = 0.25
+"""Below this a batch costs more than the few idle slots at the end of a run."""
+
 MAX_BATCH_JOBS = 1000
 
 LEAST_COST = 0.005
@@ -167,8 +170,8 @@ class Pool:
 def batch_seconds(waiting: float, slots: int) -> float:
     """How long the next batch should take.
 
-    Long while there is much to do, so that there are about eight batches a slot in all; no longer
-    than a slot's share of what waits, so that all slots end together.
+    Long while there is much to do, so that there are about eight batches a slot in all; then no
+    longer than a slot's share of what waits, so that all slots end together.
 
     Args:
         waiting: Predicted slot seconds of the jobs that wait.
@@ -176,7 +179,7 @@ def batch_seconds(waiting: float, slots: int) -> float:
     """
     share = waiting / max(slots, 1)
     least = BATCH_SECONDS * max(1.0, slots / SLOTS_FOR_LONGER_BATCHES)
-    return max(share / BATCHES_AHEAD, min(least, max(share, least / 4)))
+    return max(share / BATCHES_AHEAD, min(least, max(share, LEAST_BATCH_SECONDS)))
 
 
 class _Ratio:

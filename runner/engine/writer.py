@@ -23,8 +23,7 @@ FULL_ROWS = 5000
 FULL_BYTES = 64 << 20
 """A commit of this size waits for nothing."""
 
-_End = None
-_Item = tuple[Sequence[Mapping[str, Any]], pa.Table | None]
+_Rows = tuple[Sequence[Mapping[str, Any]], pa.Table | None]
 
 
 class Writer:
@@ -37,7 +36,8 @@ class Writer:
     def __init__(self, sink: Sink):
         self._sink = sink
         # A SimpleQueue's put can be interrupted by a signal's handler without harm.
-        self._items: queue.SimpleQueue[_Item | None] = queue.SimpleQueue()
+        self._items: queue.SimpleQueue[_Rows | threading.Event] = queue.SimpleQueue()
+        self._end = threading.Event()
         self._failure: Exception | None = None
         self._thread = threading.Thread(target=self._work, name="results writer", daemon=True)
 
@@ -51,7 +51,7 @@ class Writer:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._items.put(_End)
+        self._items.put(self._end)
         self._thread.join()
         if error is None or not isinstance(error, Exception):
             self.check()
@@ -59,6 +59,12 @@ class Writer:
     def put(self, rows: Sequence[Mapping[str, Any]], predictions: pa.Table | None) -> None:
         """Have these rows of ``attempts`` and their predictions written."""
         self._items.put((rows, predictions))
+
+    def flush(self) -> None:
+        """Wait until what has been put so far is committed, or has failed."""
+        done = threading.Event()
+        self._items.put(done)
+        done.wait()
 
     def check(self) -> None:
         """Raise what writing failed of, if it did.
@@ -74,36 +80,40 @@ class Writer:
         raise RunnerError(f"the results can't be written: {text}") from self._failure
 
     def _work(self) -> None:
-        ended = False
-        while not ended:
-            group, ended = self._next_group()
+        last = time.monotonic()
+        while True:
+            group, mark = self._next_group(last + COMMIT_SECONDS)
+            last = time.monotonic()
             if group and self._failure is None:
                 try:
                     self._commit(group)
                 except Exception as error:
                     # Rows after a failure are dropped: their keys are computed at the next run.
                     self._failure = error
+            if mark is not None:
+                mark.set()
+            if mark is self._end:
+                return
 
-    def _next_group(self) -> tuple[list[_Item], bool]:
-        """What has come, after a wait for more of it; and whether the end has."""
-        group: list[_Item] = []
-        until = time.monotonic() + COMMIT_SECONDS
+    def _next_group(self, until: float) -> tuple[list[_Rows], threading.Event | None]:
+        """What has come, after a wait for more of it, and the mark behind it if there is one."""
+        group: list[_Rows] = []
         rows = size = 0
         item = self._items.get()
-        while item is not _End:
+        while not isinstance(item, threading.Event):
             group.append(item)
             rows += len(item[0])
             size += 0 if item[1] is None else item[1].nbytes
             left = until - time.monotonic()
             if left <= 0 or rows >= FULL_ROWS or size >= FULL_BYTES:
-                return group, False
+                return group, None
             try:
                 item = self._items.get(timeout=left)
             except queue.Empty:
-                return group, False
-        return group, True
+                return group, None
+        return group, item
 
-    def _commit(self, group: Sequence[_Item]) -> None:
+    def _commit(self, group: Sequence[_Rows]) -> None:
         rows = [row for item in group for row in item[0]]
         predictions = [item[1] for item in group if item[1] is not None]
         self._sink(attempts_table(rows), pa.concat_tables(predictions) if predictions else None)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import sys
 import time
 from collections.abc import Mapping
 from typing import Any
@@ -18,10 +17,10 @@ def act(arrays: Mapping[str, np.ndarray], argument: dict[str, Any], report: Repo
     """Do what ``argument`` says for each of its evaluations.
 
     ``sleep`` seconds, ``scores`` to report, ``sum`` an array, ``predict``, ``raise``, ``allocate``
-    bytes, ``kill`` the slot's process while a file named by it exists.
+    bytes, ``kill`` the slot's process while a file of this name exists (``once``: and remove it).
     """
     if flag := argument.get("kill"):
-        _kill_owner(flag)
+        _kill_owner(flag, argument.get("once", False))
     if argument.get("raise"):
         raise ValueError(argument["raise"])
     if size := argument.get("allocate"):
@@ -44,10 +43,11 @@ def _predictions(argument: Mapping[str, Any]) -> dict[str, np.ndarray] | None:
     }
 
 
-def _kill_owner(flag: str) -> None:
+def _kill_owner(flag: str, once: bool) -> None:
     """Kill the process that owns the sandbox, as the kernel's out-of-memory killer might."""
     if os.path.exists(flag):
-        print("killing", file=sys.stderr)
+        if once:
+            os.unlink(flag)
         os.kill(_parent(os.getppid()), signal.SIGKILL)
         time.sleep(60)
 
@@ -55,3 +55,8 @@ def _kill_owner(flag: str) -> None:
 def _parent(pid: int) -> int:
     with open(f"/proc/{pid}/stat") as stat:
         return int(stat.read().rpartition(")")[2].split()[1])
+
+
+def report_nonsense(arrays: object, argument: object, report: Report) -> None:
+    """Report a column that there isn't."""
+    report.record(0, {"score": 0.5, "colour": "red"})

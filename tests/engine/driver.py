@@ -1,0 +1,25 @@
+"""A driver for the tests that kill one: prints the keys of committed rows, one a line."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pyarrow as pa
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from conftest import Jobs, Quiet, Table, job, settings
+
+from runner.engine import run
+
+
+def tell(rows: pa.Table) -> None:
+    print(*rows["key"].to_pylist(), sep="\n", flush=True)
+
+
+if __name__ == "__main__":
+    sleep = float(sys.argv[1])
+    jobs = [job(f"job{i}", sleep, sleep=sleep) for i in range(1000)]
+    done = run(settings(), Jobs(jobs), Table(tell), Quiet())
+    print("interrupted" if done.interrupted else "finished", flush=True)
