@@ -16,7 +16,7 @@ from runner.engine.node import Board, Lease, lease_cores, machine
 from runner.engine.node_arrays import NodeArrays
 from runner.engine.records import Circumstances, JobRecord
 from runner.engine.schedule import Entry
-from runner.sandbox import Limits, Result, Work
+from runner.sandbox import InProcess, Limits, Result, Sandbox, Work
 
 
 @dataclass(frozen=True)
@@ -47,6 +47,7 @@ class Conditions:
         limits: Of one evaluation.
         threads: What a fit may use of the slot's cores.
         paths: Where the driver looks for modules, so that a slot finds the same ones.
+        confined: Whether jobs run in a sandbox, or in the slot's own process.
     """
 
     run: str
@@ -56,6 +57,7 @@ class Conditions:
     limits: Limits
     threads: int
     paths: tuple[str, ...] = ()
+    confined: bool = True
 
 
 class Box(Protocol):
@@ -75,15 +77,9 @@ class Bench:
     Args:
         conditions: What is equal for all jobs.
         fetch: Gives arrays by name where this node hasn't them yet.
-        box: Makes the sandbox for the leased cores; by default the real one.
     """
 
-    def __init__(
-        self,
-        conditions: Conditions,
-        fetch: Fetch,
-        box: Callable[[Lease, Conditions], Box] | None = None,
-    ):
+    def __init__(self, conditions: Conditions, fetch: Fetch):
         self._conditions = conditions
         self._fetch = fetch
         self._machine = machine()
@@ -93,7 +89,7 @@ class Bench:
         try:
             self._board = Board(self._lease.seat)
             self._arrays = NodeArrays(conditions.run)
-            self._box = (box or sandbox)(self._lease, conditions)
+            self._box = _started_box(self._lease, conditions)
         except BaseException:
             self.close()
             raise
@@ -144,10 +140,9 @@ class Bench:
         return {**result.enforced, "cpu": f"{result.enforced.get('cpu', 'none')}, shared cores"}
 
 
-def sandbox(lease: Lease, conditions: Conditions) -> Box:
-    """The real sandbox, started, on the leased cores."""
-    from runner.sandbox import Sandbox
-
+def _started_box(lease: Lease, conditions: Conditions) -> Box:
+    if not conditions.confined:
+        return InProcess()
     box = Sandbox(lease.cores, threads=conditions.threads, preload=conditions.preload)
     box.start()
     return box

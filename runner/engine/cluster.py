@@ -84,6 +84,25 @@ def _check_reachable(place: str) -> None:
     if not host or not port.isdigit() or "/" in host:
         raise InputError(f"{place!r} is no Ray address: give local, auto or host:port")
     try:
-        socket.create_connection((host.strip("[]"), int(port)), CONNECT_SECONDS).close()
+        with socket.create_connection((host.strip("[]"), int(port)), CONNECT_SECONDS) as line:
+            speaks = os.environ.get("RAY_USE_TLS") == "1" or _speaks_http2(line)
     except (OSError, OverflowError) as error:
         raise InputError(f"can't reach a Ray cluster at {place}: {error}") from None
+    if not speaks:
+        raise InputError(f"what listens at {place} isn't a Ray cluster")
+
+
+def _speaks_http2(line: socket.socket) -> bool:
+    """Whether the other side answers as a gRPC server does, and Ray's head is one.
+
+    On a port of anything else Ray would try for two minutes, and then end this process.
+    """
+    greeting, no_settings = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", b"\0\0\0\4\0\0\0\0\0"
+    line.sendall(greeting + no_settings)
+    answer = b""
+    try:
+        while len(answer) < 4 and (more := line.recv(4 - len(answer))):
+            answer += more
+    except TimeoutError:
+        return False
+    return answer[3:] == b"\4"

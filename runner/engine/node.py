@@ -101,8 +101,11 @@ class Board:
             memory = mmap.mmap(file, cells * 16)
         finally:
             os.close(file)
-        self._busy = np.frombuffer(memory, dtype=np.float64, count=cells)
-        self._owners = np.frombuffer(memory, dtype=np.int64, count=cells, offset=cells * 8)
+        # Cells of cores that this machine hasn't stay 0: they aren't looked at.
+        present = (max(os.cpu_count() or 1, max(os.sched_getaffinity(0)) + 1)) * SEATS
+        used = min(cells, max(present, seat + 1))
+        self._busy = np.frombuffer(memory, dtype=np.float64, count=used)
+        self._owners = np.frombuffer(memory, dtype=np.int64, count=used, offset=cells * 8)
         self._seat = seat
         self._busy[seat] = 0.0
         self._owners[seat] = os.getpid()

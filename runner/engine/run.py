@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
-from runner.engine.bench import Bench, Box, Conditions, Task
+from runner.engine.bench import Bench, Conditions, Task
 from runner.engine.capacity import Capacity, Node, fitted
 from runner.engine.cluster import joined_cluster, ray_nodes
 from runner.engine.dispatch import Dispatcher
@@ -21,7 +21,6 @@ from runner.engine.interrupt import Halt, Interruption
 from runner.engine.janitor import driver_folder, sweep_node
 from runner.engine.job import Observer, Settings, Sink, Source, Summary
 from runner.engine.local import local_node, local_ray
-from runner.engine.node import Lease
 from runner.engine.records import encode
 from runner.engine.writer import Writer
 from runner.sandbox import Limits
@@ -46,7 +45,9 @@ def capacity(address: str, limits: Limits, *, fit: bool = False) -> Capacity:
         return fitted(limits, ray_nodes(), shrink=fit)
 
 
-def run(settings: Settings, source: Source, sink: Sink, observer: Observer) -> Summary:
+def run(
+    settings: Settings, source: Source, sink: Sink, observer: Observer, *, confined: bool = True
+) -> Summary:
     """Run a source's jobs on Ray until there are none left.
 
     SIGINT and SIGTERM stop it: what is done is written, and the summary says so.
@@ -56,6 +57,8 @@ def run(settings: Settings, source: Source, sink: Sink, observer: Observer) -> S
         source: Where they come from.
         sink: Where rows go.
         observer: Who watches.
+        confined: False runs jobs in the slots' own processes, without limits or kills: what the
+            engine alone costs can be measured so.
 
     Raises:
         CannotRunError: No node can hold a sandbox.
@@ -71,7 +74,7 @@ def run(settings: Settings, source: Source, sink: Sink, observer: Observer) -> S
                 progress.interruption.insist()
                 progress.interruption.at_once(False)
                 try:
-                    _spread(settings, progress, observer)
+                    _spread(settings, progress, observer, confined)
                 finally:
                     # While Ray ends it lets a second SIGTERM kill this process.
                     progress.writer.flush()
@@ -82,7 +85,7 @@ def run(settings: Settings, source: Source, sink: Sink, observer: Observer) -> S
 def run_in_process(settings: Settings, source: Source, sink: Sink, observer: Observer) -> Summary:
     """Like `run`, in this very process and without limits: where a debugger can follow it."""
     with _started(settings, source, sink, observer) as progress:
-        bench = Bench(_conditions(settings), settings.arrays.__getitem__, _no_box)
+        bench = Bench(_conditions(settings, confined=False), settings.arrays.__getitem__)
         progress.startup_seconds = time.monotonic() - progress.started
         try:
             while batch := progress.dispatcher.next_batch(1):
@@ -139,7 +142,7 @@ def _connected(settings: Settings) -> AbstractContextManager[None]:
     return joined_cluster(settings.address)
 
 
-def _conditions(settings: Settings) -> Conditions:
+def _conditions(settings: Settings, *, confined: bool) -> Conditions:
     return Conditions(
         run=uuid.uuid4().hex,
         function=settings.function,
@@ -148,10 +151,11 @@ def _conditions(settings: Settings) -> Conditions:
         limits=settings.limits,
         threads=settings.threads,
         paths=tuple(os.path.abspath(folder) for folder in sys.path),
+        confined=confined,
     )
 
 
-def _spread(settings: Settings, progress: _Progress, observer: Observer) -> None:
+def _spread(settings: Settings, progress: _Progress, observer: Observer, confined: bool) -> None:
     """Let Tune run the jobs on the Ray that this process is connected to."""
     import ray
     from ray import tune
@@ -169,7 +173,11 @@ def _spread(settings: Settings, progress: _Progress, observer: Observer) -> None
         name: ray.put(dict(arrays)) for name, arrays in settings.arrays.items()
     }
     conductor = Conductor(
-        progress.dispatcher, _conditions(settings), references, progress.slots, observer
+        progress.dispatcher,
+        _conditions(settings, confined=confined),
+        references,
+        progress.slots,
+        observer,
     )
     # Tune writes some files a trial, which nobody reads.
     folder = driver_folder()
@@ -190,10 +198,5 @@ def _spread(settings: Settings, progress: _Progress, observer: Observer) -> None
             verbose=0,
         )
     finally:
+        conductor.tell_losses()
         folder.release()
-
-
-def _no_box(lease: Lease, conditions: Conditions) -> Box:
-    from runner.sandbox.inprocess import InProcess
-
-    return InProcess()

@@ -65,6 +65,7 @@ class Conductor:
         self._observer = observer
         self._flights: dict[str, _Flight] = {}
         self._unfit = 0
+        self._losses: list[int] = []
         self._slots = slots
         self._looked = time.monotonic()
         self._without = 0.0
@@ -113,13 +114,11 @@ class Conductor:
         if not lost:
             self._dispatcher.give_back(unfinished)
             return
-        self._observer.message(
-            f"a slot was lost with {len(unfinished)} unfinished jobs: they are run again"
-        )
+        self._losses.append(len(unfinished))
         self._dispatcher.lose(unfinished, "the process that ran it died")
 
     def look(self) -> None:
-        """See now and then how many slots there are: nodes come and go.
+        """See now and then what was lost, and how many slots there are: nodes come and go.
 
         Raises:
             CannotRunError: There has been none for a while.
@@ -127,6 +126,7 @@ class Conductor:
         now = time.monotonic()
         if now - self._looked < LOOK_SECONDS:
             return
+        self.tell_losses()
         slots = count_slots(ray_nodes(), self._conditions.limits)
         self._without = 0.0 if slots else self._without + now - self._looked
         self._looked = now
@@ -135,6 +135,15 @@ class Conductor:
             self._slots = slots
         if self._without > NO_SLOT_SECONDS:
             raise CannotRunError("the nodes that could hold a sandbox are gone")
+
+    def tell_losses(self) -> None:
+        """Say in one line what was lost since the last time: a node's slots go all at once."""
+        if self._losses:
+            self._observer.message(
+                f"slots lost: {len(self._losses)}, with {sum(self._losses)} unfinished jobs that "
+                "are run again"
+            )
+            self._losses = []
 
     def _take_unfit(self, reason: str) -> None:
         self._unfit += 1

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import socket
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -187,6 +189,20 @@ def test_sandbox_too_large(cluster: Any) -> None:
 def test_unreachable_address(address: str) -> None:
     with pytest.raises(InputError, match=r"address|reach"):
         run(settings(address=address), Jobs([job("a")]), Table(), Quiet())
+
+
+@pytest.mark.parametrize("answer", [b"", b"HTTP/1.1 400 Bad Request\r\n\r\n"])
+def test_address_of_something_else(answer: bytes) -> None:
+    def serve() -> None:
+        line, _ = listener.accept()
+        line.sendall(answer)
+        line.close()
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        threading.Thread(target=serve, daemon=True).start()
+        address = f"127.0.0.1:{listener.getsockname()[1]}"
+        with pytest.raises(InputError, match="isn't a Ray cluster|can't reach"):
+            run(settings(address=address), Jobs([job("a")]), Table(), Quiet())
 
 
 def test_nothing_to_do_starts_nothing() -> None:
