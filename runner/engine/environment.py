@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import secrets
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 _SETTINGS = {
     "RAY_USAGE_STATS_ENABLED": "0",
@@ -44,3 +47,22 @@ def close_to_others() -> None:
     # Said here Ray takes it without a word, but once imported it no longer looks.
     if "ray" not in sys.modules:
         os.environ.setdefault("RAY_AUTH_MODE", "token")
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Keep Ray and Tune from printing: standard output is for results, and we tell what was lost.
+
+    Ray prints a paragraph for each dead worker whatever ``log_to_driver`` says.
+    """
+    from ray._private import worker
+
+    tune = logging.getLogger("ray.tune")
+    level, emit = tune.level, worker.print_to_stdstream
+    tune.setLevel(logging.CRITICAL)
+    worker.print_to_stdstream = lambda *args, **options: None
+    try:
+        yield
+    finally:
+        tune.setLevel(level)
+        worker.print_to_stdstream = emit

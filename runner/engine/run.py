@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import logging
 import os
 import sys
 import time
@@ -16,7 +15,7 @@ from runner.engine.bench import Bench, Conditions, Task
 from runner.engine.capacity import Capacity, Node, fitted
 from runner.engine.cluster import joined_cluster, ray_nodes
 from runner.engine.dispatch import Dispatcher
-from runner.engine.environment import prepare
+from runner.engine.environment import prepare, quiet
 from runner.engine.interrupt import Halt, Interruption
 from runner.engine.janitor import driver_folder, sweep_node
 from runner.engine.job import Observer, Settings, Sink, Source, Summary
@@ -70,7 +69,7 @@ def run(
         if progress.dispatcher.unfinished:
             sweep_node()
             progress.interruption.at_once(True)
-            with _connected(settings):
+            with quiet(), _connected(settings):
                 progress.interruption.insist()
                 progress.interruption.at_once(False)
                 try:
@@ -166,7 +165,6 @@ def _spread(settings: Settings, progress: _Progress, observer: Observer, confine
     limits = settings.limits
     nodes: list[Node] = [local_node()] if settings.address == "local" else ray_nodes()
     progress.slots = fitted(limits, nodes, shrink=False).slots
-    logging.getLogger("ray.tune").setLevel(logging.CRITICAL)
     # Otherwise actors would start one after the other.
     os.environ["TUNE_MAX_PENDING_TRIALS_PG"] = str(progress.slots)
     references: Mapping[str, Any] = {

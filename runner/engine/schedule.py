@@ -14,9 +14,10 @@ from runner.engine.job import Job
 MAX_LOSSES = 3
 """A job whose process died this often isn't tried again."""
 
-SUSPECTS = 4
+SUSPECTS = 50
 """How many of a lost batch's unfinished jobs may have been what it died of. Finished ones reach
-the driver half a second late, so it needn't be the very first."""
+the driver half a second late, so it needn't be the very first; and to run so many alone costs
+less than one more dead process."""
 
 BATCHES_AHEAD = 2.0
 """A batch is the slot's share of the work left, divided by this (factoring)."""

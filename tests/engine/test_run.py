@@ -128,7 +128,9 @@ def test_job_of_a_killed_slot_is_run_again(cluster: Any, tmp_path: Path) -> None
     assert any("lost" in text for text in watched.messages)
 
 
-def test_job_that_kills_its_slot_three_times_is_infra(cluster: Any, tmp_path: Path) -> None:
+def test_job_that_kills_its_slot_three_times_is_infra(
+    cluster: Any, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     flag = tmp_path / "kill"
     flag.touch()
     table = Table()
@@ -139,6 +141,7 @@ def test_job_that_kills_its_slot_three_times_is_infra(cluster: Any, tmp_path: Pa
     assert done.outcomes == {"ok": 20, "infra": 2}
     for row in (rows["killer-0"], rows["killer-1"]):
         assert (row["outcome"], row["reason"], row["attempt"]) == ("infra", "lost", 3)
+    assert capfd.readouterr().out == ""
 
 
 def test_failing_sink_ends_the_run(cluster: Any) -> None:
@@ -201,7 +204,7 @@ def test_address_of_something_else(answer: bytes) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         threading.Thread(target=serve, daemon=True).start()
         address = f"127.0.0.1:{listener.getsockname()[1]}"
-        with pytest.raises(InputError, match="isn't a Ray cluster|can't reach"):
+        with pytest.raises(InputError, match=r"isn't a Ray cluster|can't reach"):
             run(settings(address=address), Jobs([job("a")]), Table(), Quiet())
 
 

@@ -105,7 +105,7 @@ def test_nothing_is_lost_or_doubled(costs: list[float], chance: random.Random) -
 
 
 def test_lost_jobs_come_back_alone() -> None:
-    pool = filled([1.0] * 100)
+    pool = filled([1.0] * 4 * SUSPECTS)
     batch = pool.take(1)
     assert len(batch) > SUSPECTS
     assert pool.lose_batch(batch) == []
