@@ -13,7 +13,7 @@ from runner.sandbox.clock import CpuTime
 from runner.sandbox.confinement import Confinement
 from runner.sandbox.contract import Limits, Result, Work
 from runner.sandbox.ledger import End, Ledger, MalformedError
-from runner.sandbox.task import ERROR_CHARACTERS
+from runner.sandbox.task import told
 from runner.sandbox.warm import Forked, Swept, Zygote, ZygoteError
 from runner.sandbox.wire import Message, Reader, read_index, read_record
 
@@ -289,5 +289,5 @@ def _raised(message: Message) -> End:
     """The end that the child made of an exception of the code under test."""
     match message.header:
         case {"outcome": "error" | "memory" as outcome, "reason": str(name), "error": str(text)}:
-            return End(outcome, name, text[:ERROR_CHARACTERS])
+            return End(outcome, told(name), told(text))
     raise MalformedError("an error without name and text")

@@ -55,8 +55,16 @@ def failure(error: BaseException) -> End:
     A MemoryError is one of memory: only a request that can't be met raises it.
     """
     outcome: Outcome = "memory" if isinstance(error, MemoryError) else "error"
-    text = " ".join(str(error).split())
-    return End(outcome, type(error).__name__, text[:ERROR_CHARACTERS])
+    return End(outcome, told(type(error).__name__), told(str(error)))
+
+
+def told(text: str) -> str:
+    """A text of the code under test as a row can hold it: one line, not too long, valid UTF-8.
+
+    Halves of surrogate pairs stand in texts for bytes of a file name that aren't UTF-8.
+    """
+    line = " ".join(text.split())[:ERROR_CHARACTERS]
+    return line.encode("utf-8", "backslashreplace").decode()
 
 
 def named(name: str) -> Callable[..., Any]:

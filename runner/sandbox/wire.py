@@ -155,7 +155,10 @@ def _arrays(described: Any, payload: bytes) -> dict[str, np.ndarray]:
         if end > len(payload):
             raise MalformedError(f"array {name!r} is larger than its bytes")
         flat = np.frombuffer(payload, dtype, count, offset) if count else np.empty(0, dtype)
-        arrays[name] = flat.reshape(shape)
+        try:
+            arrays[name] = flat.reshape(shape)
+        except ValueError as error:
+            raise MalformedError(f"array {name!r} of shape {shape}") from error
         offset = end
     if offset != len(payload):
         raise MalformedError("bytes that belong to no array")

@@ -217,6 +217,13 @@ def test_an_error_has_its_text_in_one_line_and_its_traceback_in_the_log(run: Run
     assert "sandbox_works.py" in result.log_tail
 
 
+@pytest.mark.parametrize("text", ["a file named \udce9", "x" * 100_000])
+def test_an_error_can_be_written_to_a_row_whatever_its_text(run: Run, text: str) -> None:
+    error = misbehave(run, "fail", text).findings[1].error
+    assert error is not None
+    assert 0 < len(error.encode()) < 3000
+
+
 def test_a_flood_of_output_neither_blocks_nor_grows(run: Run) -> None:
     result = misbehave(run, "flood", 100)
     assert told(result) == ("error", "RuntimeError")
