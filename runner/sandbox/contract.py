@@ -26,6 +26,11 @@ class Limits:
     memory: int
     seconds: float
 
+    @property
+    def memory_mib(self) -> int:
+        """``memory`` in whole MiB, as rows hold it: whoever compares with rows must round alike."""
+        return round(self.memory / 2**20)
+
 
 @dataclass(frozen=True)
 class Work:

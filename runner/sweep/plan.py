@@ -58,6 +58,9 @@ class Plan:
         tasks: Its tasks, in the study's order.
         splits: Their folds and test rows.
         cpus: Cores in force, which may be fewer than the study asks for (``--fit-sandbox``).
+
+    Attributes:
+        threads: What a fit may use of them.
     """
 
     def __init__(
@@ -67,6 +70,7 @@ class Plan:
         self.tasks = tuple(tasks)
         self.splits = tuple(splits)
         self.cpus = cpus
+        self.threads = min(study.threads, cpus)
 
     @cached_property
     def pairs(self) -> tuple[Pair, ...]:
@@ -159,7 +163,7 @@ class Plan:
             "system": system,
             "metric": METRIC,
             "cpus": self.cpus,
-            "threads": study.threads,
+            "threads": self.threads,
             "timing": study.timing,
             "share_fits": study.share_fits,
         }

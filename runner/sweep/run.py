@@ -25,8 +25,6 @@ from runner.sweep.plan import Plan
 from runner.sweep.source import Served, SweepSource
 from runner.sweep.versions import environment_versions
 
-MIB = 2**20
-
 
 @dataclass(frozen=True)
 class Options:
@@ -119,21 +117,22 @@ class Sweep:
 
     def notes(self) -> list[str]:
         """What a person should know before the run starts."""
-        notes = []
-        if self._capacity.note:
-            notes.append(self._capacity.note)
-        now = environment_versions()
-        for stale in self._stale:
-            made = ", ".join(
-                f"{name} {version}"
-                for name, version in json.loads(stale.versions).items()
-                if now.get(name, version) != version or name == stale.system
-            )
-            notes.append(
-                f"{stale.rows} rows of {stale.system} were made with {made}: "
-                "computing them again; --accept-versions keeps them"
-            )
+        notes = [self._capacity.note] if self._capacity.note else []
+        notes += [
+            f"{stale.rows} rows of {stale.system} were made with {self._differing(stale)}: "
+            "computing them again; --accept-versions keeps them"
+            for stale in self._stale
+        ]
         return notes
+
+    def _differing(self, stale: Stale) -> str:
+        """Those versions of stale rows that their system's numbers rest on and aren't today's."""
+        made = json.loads(stale.versions or "{}")
+        now: dict[str, str | int] = {}
+        for task in range(len(self._plan.tasks)):
+            now |= self._plan.versions(task, stale.system)
+        others = [f"{n} {made[n]}" for n, version in now.items() if made.get(n, version) != version]
+        return ", ".join(others) or "other versions"
 
     def outlook(self) -> Outlook:
         """What the run would do."""
@@ -189,7 +188,7 @@ class Sweep:
         reuse = self._store.served(
             wanted,
             seconds=self._capacity.limits.seconds,
-            memory_mib=self._capacity.limits.memory / MIB,
+            memory_mib=self._capacity.limits.memory_mib,
             rerun=self._options.rerun,
             accept_versions=self._options.accept_versions,
             predictions=self._study.predictions,
@@ -236,7 +235,7 @@ class Sweep:
             warm_up=work.WARM_UP,
             preload=work.PRELOAD,
             limits=self._capacity.limits,
-            threads=study.threads,
+            threads=self._plan.threads,
             arrays={
                 name: arrays(task, split)
                 for index, (task, split) in enumerate(
@@ -248,7 +247,6 @@ class Sweep:
                 "run_id": run_id,
                 "study": study.name,
                 "timing": study.timing,
-                "threads": study.threads,
             },
             address=self._options.address,
         )

@@ -125,7 +125,7 @@ class SweepSource:
             configurations=tuple(dict(e.configuration) for e in group),
             fold=first.fold,
             seed=plan.study.seed,
-            threads=plan.study.threads,
+            threads=plan.threads,
             classes=(task.negative, task.positive),
             predictions=plan.study.predictions,
         )
