@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -20,6 +21,7 @@ from runner.store.views import Views
 COMMITS_BETWEEN_COMPACTIONS = 200
 # Delta Lake takes them for parts of an address.
 _UNFIT = frozenset("*?[]\\^|%")
+_ADDRESS = re.compile(r"[a-z][a-z0-9+.-]+:/")
 _ADVICE = "give a folder of results, or a new one"
 
 
@@ -70,6 +72,7 @@ class Store:
     """
 
     def __init__(self, path: str | Path):
+        _refuse_address(str(path))
         self.path = str(Path(path).absolute())
         _refuse_unfit(self.path)
         self._attempts = _table(self.path, "attempts", schema.ATTEMPTS)
@@ -242,6 +245,12 @@ class Store:
 def _table(store: str, name: str, columns: pa.Schema) -> Table:
     required = {"attempts": ("key", "outcome", "attempt"), "runs": ("run_id", "planned_keys")}
     return Table(f"{store}/{name}", columns, required.get(name, ("key",)))
+
+
+# As a path it would be a folder of that name here, and the results elsewhere than they were wanted.
+def _refuse_address(path: str) -> None:
+    if _ADDRESS.match(path):
+        raise InputError(f"results are kept in a folder of this machine, not at {path}; {_ADVICE}")
 
 
 def _refuse_unfit(path: str) -> None:

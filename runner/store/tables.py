@@ -32,7 +32,7 @@ class Table:
     """A table of the store.
 
     Attributes:
-        uri: Its folder, or its address in an object store.
+        uri: Its folder.
         schema: The columns as this version knows them. A stored table may lack later ones, and
             may have ones of a version yet to come.
         required: Columns without which a table is something else.
@@ -49,7 +49,11 @@ class Table:
         return bool(DeltaTable.is_deltatable(self.uri))
 
     def create(self) -> None:
-        """Makes the table unless it is there; processes doing so at once all succeed."""
+        """Makes the table unless it is there; processes doing so at once all succeed.
+
+        Raises:
+            InputError: It can't be made here.
+        """
         from deltalake import DeltaTable
         from deltalake.exceptions import DeltaError
 
@@ -59,10 +63,11 @@ class Table:
             DeltaTable.create(
                 self.uri, self.schema, mode="ignore", configuration=dict(_CONFIGURATION)
             )
-        except (DeltaError, OSError):
+        except (DeltaError, OSError) as error:
             # Another process may have been first.
             if not self.exists():
-                raise
+                reason = " ".join(str(error).split())
+                raise InputError(f"can't keep results here: {reason}", file=self.uri) from error
 
     def open(self) -> DeltaTable:
         """The table as it is now."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 from types import TracebackType
 from typing import TYPE_CHECKING
 
@@ -101,7 +102,7 @@ class Views:
             allowed = (duckdb.StatementType.SELECT, duckdb.StatementType.MULTI)
             if statements[0].type not in allowed:
                 raise InputError(f"only SELECT is possible, not {statements[0].type.name}")
-            return _narrow(self._result(statements[0], parameters))
+            return _distinct(_narrow(self._result(statements[0], parameters)))
         except duckdb.Error as error:
             raise InputError(_one_line(str(error))) from error
 
@@ -191,6 +192,15 @@ def _narrow(table: pa.Table) -> pa.Table:
                 column = table.column(index).cast(pa.int64())
                 table = table.set_column(index, field.name, column)
     return table
+
+
+# As a dict a row would lose all but one column of a name; DuckDB's own tables number them so, too.
+def _distinct(table: pa.Table) -> pa.Table:
+    names: list[str] = []
+    for name in table.column_names:
+        candidates = itertools.chain([name], (f"{name}_{number}" for number in itertools.count(1)))
+        names.append(next(candidate for candidate in candidates if candidate not in names))
+    return table.rename_columns(names)
 
 
 def _quoted(text: str) -> str:

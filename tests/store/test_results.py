@@ -252,6 +252,17 @@ def test_open_wants_a_store_that_is_there(tmp_path: Path) -> None:
         Store.open(tmp_path)
     with pytest.raises(InputError, match=r"can't hold '\['"):
         Store.create(tmp_path / "a[1]")
+    (tmp_path / "file").touch()
+    with pytest.raises(InputError, match="can't keep results here") as caught:
+        Store.create(tmp_path / "file" / "results")
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("address", ["s3://bucket/results", Path("s3://bucket/results")])
+def test_an_address_is_not_taken_for_a_folder(address: str | Path) -> None:
+    for use in (Store.create, Store.open):
+        with pytest.raises(InputError, match="a folder of this machine"):
+            use(address)
 
 
 def test_folder_made_by_hand_or_with_odd_letters_is_fine(tmp_path: Path, attempts: Rows) -> None:
@@ -300,6 +311,12 @@ def test_sums_of_integers_are_integers(store: Store, attempts: Rows) -> None:
     assert found.schema.field("folds").type == pa.int64()
     wide = store.query("pivot (select system, fold from attempts) on system using sum(fold)")
     assert wide.to_pylist() == [{"C-LR": 3}]
+
+
+def test_columns_of_one_name_are_all_there(store: Store, attempts: Rows) -> None:
+    store.append(attempts({"key": "a", "fold": 1}))
+    found = store.query("select key, fold as key, system as key, outcome as key_1 from attempts")
+    assert found.to_pylist() == [{"key": "a", "key_1": 1, "key_2": "C-LR", "key_1_1": "ok"}]
 
 
 def test_check_is_silent_on_a_good_store(store: Store, attempts: Rows) -> None:
