@@ -34,8 +34,8 @@ def compact(results: Path | None) -> None:
     from runner.store import Store
 
     folder = results_folder(results)
-    Store.open(folder).compact()
-    click.echo(f"compacted {folder}")
+    done = Store.open(folder).compact()
+    click.echo(f"compacted {folder}" if done else f"{folder}: somebody else is compacting it")
 
 
 @command.command("check")

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from runner.config import SweepStudy
     from runner.sweep import Options, SweepSummary
 
-OUTCOMES = ("ok", "timeout", "memory", "crash", "error", "infra")
-
 
 class _Outcomes(click.ParamType[frozenset[str]]):
     """Outcomes, separated by commas."""
@@ -29,6 +27,8 @@ class _Outcomes(click.ParamType[frozenset[str]]):
     def convert(
         self, value: object, param: click.Parameter | None, ctx: click.Context | None
     ) -> frozenset[str]:
+        from runner.store import OUTCOMES
+
         names = frozenset(filter(None, str(value).replace(" ", "").split(",")))
         for name in sorted(names - set(OUTCOMES)):
             self.fail(f"{name!r} is no outcome: give some of {','.join(OUTCOMES)}", param, ctx)
@@ -124,6 +124,8 @@ def _document(summary: SweepSummary) -> dict[str, Any]:
 
 
 def _print_summary(summary: SweepSummary, folder: Path) -> None:
+    from runner.store import OUTCOMES
+
     outcomes = ", ".join(
         f"{summary.outcomes[outcome]} {outcome}"
         for outcome in OUTCOMES
@@ -142,7 +144,7 @@ def _print_plan(study: SweepStudy, options: Options, as_json: bool) -> None:
     from runner.sweep import Sweep
 
     with tempfile.TemporaryDirectory() as empty:
-        if not options.results.exists():
+        if _is_fresh(options.results):
             # A plan leaves nothing behind, not even a folder.
             options = dataclasses.replace(options, results=Path(empty))
         sweep = Sweep(study, options)
@@ -158,3 +160,7 @@ def _print_plan(study: SweepStudy, options: Options, as_json: bool) -> None:
         click.echo(f"  {system}: predicted {seconds:,.1f} s of a slot")
     total = sum(outlook.core_seconds.values())
     click.echo(f"predicted wall time: {total / outlook.slots:,.0f} s, Ray's start-up aside")
+
+
+def _is_fresh(folder: Path) -> bool:
+    return not folder.exists() or (folder.is_dir() and not any(folder.iterdir()))

@@ -281,3 +281,6 @@ def test_plan_computes_nothing(folder: Any) -> None:
     assert done.returncode == 0
     assert "1262 evaluations" in done.stdout
     assert not (folder.path / "plan").exists()
+    (folder.path / "made").mkdir()
+    assert folder.run("sweep", study, "--results", "made", "--plan").returncode == 0
+    assert not any((folder.path / "made").iterdir())
