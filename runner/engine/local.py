@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from runner.engine.capacity import Node
-from runner.engine.environment import close_to_others
 from runner.engine.janitor import driver_folder, sweep_node
 from runner.engine.node import total_memory
 from runner.engine.reaper import reap, start_reaper
@@ -34,7 +33,6 @@ def local_ray(array_bytes: int) -> Iterator[None]:
     Args:
         array_bytes: Size of the arrays that its object store is to hold.
     """
-    close_to_others()
     import ray
 
     folder = driver_folder()

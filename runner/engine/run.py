@@ -15,7 +15,7 @@ from runner.engine.bench import Bench, Conditions, Task
 from runner.engine.capacity import Capacity, Node, fitted
 from runner.engine.cluster import joined_cluster, ray_nodes
 from runner.engine.dispatch import Dispatcher
-from runner.engine.environment import prepare, quiet
+from runner.engine.environment import close_to_others, prepare, quiet
 from runner.engine.interrupt import Halt, Interruption
 from runner.engine.janitor import driver_folder, sweep_node
 from runner.engine.job import Observer, Settings, Sink, Source, Summary
@@ -23,6 +23,10 @@ from runner.engine.local import local_node, local_ray
 from runner.engine.records import encode
 from runner.engine.writer import Writer
 from runner.sandbox import Limits
+
+RETURN_SECONDS = 60.0
+"""How long a run waits for a cluster's nodes to come back when all are gone; its own Ray's one
+node never does."""
 
 
 def capacity(address: str, limits: Limits, *, fit: bool = False) -> Capacity:
@@ -67,6 +71,8 @@ def run(
     prepare()
     with _started(settings, source, sink, observer) as progress:
         if progress.dispatcher.unfinished:
+            if settings.address == "local":
+                close_to_others()
             sweep_node()
             progress.interruption.at_once(True)
             with quiet(), _connected(settings):
@@ -175,6 +181,7 @@ def _spread(settings: Settings, progress: _Progress, observer: Observer, confine
         _conditions(settings, confined=confined),
         references,
         progress.slots,
+        0.0 if settings.address == "local" else RETURN_SECONDS,
         observer,
     )
     # Tune writes some files a trial, which nobody reads.

@@ -24,9 +24,6 @@ from runner.errors import CannotRunError
 LOOK_SECONDS = 5.0
 """How often the cluster is asked for its nodes."""
 
-NO_SLOT_SECONDS = 60.0
-"""A run ends when for so long no node could hold a slot."""
-
 UNFIT_SLOTS = 3
 """A run ends when so many times as many slots as there are couldn't start, one after another."""
 
@@ -48,6 +45,7 @@ class Conductor:
         conditions: What is equal for all jobs.
         references: Ray's references to arrays by name.
         slots: How many slots there are at the start.
+        patience: After so many seconds without a node that could hold a slot the run ends.
         observer: Who watches.
     """
 
@@ -57,6 +55,7 @@ class Conductor:
         conditions: Conditions,
         references: Mapping[str, Any],
         slots: int,
+        patience: float,
         observer: Observer,
     ):
         self._dispatcher = dispatcher
@@ -67,6 +66,7 @@ class Conductor:
         self._unfit = 0
         self._losses: list[int] = []
         self._slots = slots
+        self._patience = patience
         self._looked = time.monotonic()
         self._without = 0.0
 
@@ -133,7 +133,7 @@ class Conductor:
         if slots != self._slots:
             self._observer.message(f"{slots} slots now, {self._slots} before")
             self._slots = slots
-        if self._without > NO_SLOT_SECONDS:
+        if not slots and self._without > self._patience:
             raise CannotRunError("the nodes that could hold a sandbox are gone")
 
     def tell_losses(self) -> None:

@@ -109,7 +109,7 @@ def settings(**changes: Any) -> Settings:
 
 @pytest.fixture(scope="session")
 def cluster() -> Any:
-    """A Ray of two simulated nodes, with two logical CPUs each."""
+    """A Ray of one simulated node with two logical CPUs, to which tests may add others."""
     from runner.engine.environment import close_to_others, prepare
 
     prepare()
@@ -127,9 +127,6 @@ def cluster() -> Any:
     simulated = Cluster(
         initialize_head=True,
         head_node_args={"num_cpus": 2, "memory": 4 * GIB, "object_store_memory": 200 * 2**20},
-    )
-    simulated.second = simulated.add_node(
-        num_cpus=2, memory=4 * GIB, object_store_memory=200 * 2**20
     )
     yield simulated
     simulated.shutdown()

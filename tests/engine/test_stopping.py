@@ -15,10 +15,6 @@ from pathlib import Path
 
 import psutil
 import pytest
-from conftest import Jobs, Quiet, Table, job, settings
-
-from runner.engine import run
-from runner.sandbox import Limits
 
 DRIVER = Path(__file__).with_name("driver.py")
 MARK = "RUNNER_TEST_MARK"
@@ -116,15 +112,3 @@ def test_driver_interrupted_while_ray_starts(driver: Driver) -> None:
     assert output.splitlines() == ["interrupted"]
     driver.wait_for_the_end_of_all(5)
     assert not os.listdir(driver.scratch)
-
-
-def test_scores_do_not_depend_on_the_number_of_slots() -> None:
-    found = []
-    for cores, slots in ((1, len(os.sched_getaffinity(0))), (len(os.sched_getaffinity(0)), 1)):
-        table = Table()
-        jobs = [job(f"job{i}", scores=[i / 7, i / 3]) for i in range(30)]
-        limits = Limits(cores, 2**30, 10.0)
-        done = run(settings(limits=limits), Jobs(jobs), table, Quiet())
-        assert done.slots == slots
-        found.append({key: row["score"] for key, row in table.by_key().items()})
-    assert found[0] == found[1]
