@@ -89,9 +89,7 @@ def _pandas_index(schema: pa.Schema) -> set[str]:
 
 
 def _read_csv(path: Path, key: str) -> Table:
-    with _opened(path) as file:
-        rows = csv.reader(io.TextIOWrapper(file, encoding="utf-8-sig", newline=""))
-        names = next((row for row in rows if row), [])
+    names, blank = _header(path)
     unique_names(names, str(path), key)
     # Everything is read as text: what a column is shows only once all of it (and of the test
     # file) has been seen, and a class may be called NA.
@@ -100,6 +98,7 @@ def _read_csv(path: Path, key: str) -> Table:
             file,
             read_options=pa.csv.ReadOptions(
                 column_names=names,
+                skip_rows=blank,
                 skip_rows_after_names=1,
                 block_size=_LONGEST_ROW,
                 # Only a single thread knows the number of a row that is wrong.
@@ -112,6 +111,13 @@ def _read_csv(path: Path, key: str) -> Table:
         )
     columns = dict(zip(table.column_names, table.columns, strict=True))
     return Table(str(path), key, columns, untyped=True)
+
+
+def _header(path: Path) -> tuple[list[str], int]:
+    """The first row that isn't blank, and how many blank ones stand before it."""
+    with _opened(path) as file:
+        rows = csv.reader(io.TextIOWrapper(file, encoding="utf-8-sig", newline=""))
+        return next(((row, blank) for blank, row in enumerate(rows) if row), ([], 0))
 
 
 def _opened(path: Path) -> gzip.GzipFile | io.BufferedReader:

@@ -92,7 +92,7 @@ def uses_target_encoder(task: Task) -> bool:
 
 
 def prepared_columns(task: Task) -> int:
-    """How many columns the prepared matrix has at most."""
+    """How many columns the prepared matrix has, give or take what a fold lacks of the levels."""
     width = int(task.numeric.shape[1])
     for j, column in enumerate(task.categorical_columns()):
         levels = len(column.levels) + bool((task.categorical[:, j] < 0).any())

@@ -129,6 +129,21 @@ def test_one_class_against_the_rest() -> None:
     np.testing.assert_array_equal(task.y, datasets.load_wine().target == 1)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\n\na,y\n1,u\n2,v\n3,u\n",
+        "a,y\r\n1,u\r\n\r\n2,v\r\n3,u\r\n",
+        "\ufeff\na,y\n1,u\n2,v\n3,u\n",
+    ],
+)
+def test_blank_lines_of_a_csv_file_are_no_rows(tmp_path: Path, text: str) -> None:
+    (tmp_path / "a.csv").write_bytes(text.encode())
+    task = load(FileSource(tmp_path / "a.csv", "y"), "a")
+    assert task.numeric.tolist() == [[1.0], [2.0], [3.0]]
+    assert task.y.tolist() == [0, 1, 0]
+
+
 def test_marks_of_gaps_are_gaps_in_csv_features_only(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_text("n,c,y\n1,a,NA\nNA,?,?\n ? ,NA,NA\nnan,,NA\n2,None,?\n")
