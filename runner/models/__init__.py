@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from difflib import get_close_matches
 
-from runner.errors import InputError
+from runner.errors import InputError, suggestion
 from runner.models.boosted_trees import BOOSTED_TREES
 from runner.models.family import Configuration, Family, Parameter, PathClassifier
 from runner.models.logistic_regression import LOGISTIC_REGRESSION
@@ -23,6 +22,4 @@ def family(name: str) -> Family:
     """
     if name in FAMILIES:
         return FAMILIES[name]
-    near = get_close_matches(name.upper(), FAMILIES, n=1, cutoff=0.5)
-    hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(FAMILIES)}"
-    raise InputError(f"no system {name!r}: {hint}")
+    raise InputError(f"no system {name!r}: {suggestion(name, FAMILIES)}")

@@ -7,13 +7,12 @@ import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from numbers import Integral, Real
 from typing import Any, Literal, Protocol, Self
 
 import numpy as np
 
-from runner.errors import InputError
+from runner.errors import InputError, suggestion
 
 Configuration = dict[str, Any]
 Numbered = tuple[int, Configuration]
@@ -176,7 +175,8 @@ class Family:
         replacements = replacements or {}
         for name in replacements:
             if name not in self.parameters:
-                raise InputError(f"{self.name} has no parameter {name!r}{self._nearest(name)}")
+                hint = suggestion(name, self.parameters)
+                raise InputError(f"{self.name} has no parameter {name!r}: {hint}")
         values = [
             self._checked(parameter, replacements[name])
             if name in replacements
@@ -232,12 +232,6 @@ class Family:
             if plain.count(value) > 1:
                 raise InputError(f"{self.name}: {parameter.name} has {value!r} twice: give it once")
         return plain
-
-    def _nearest(self, name: str) -> str:
-        near = get_close_matches(name, self.parameters, n=1)
-        if near:
-            return f": did you mean {near[0]!r}?"
-        return f": it has {', '.join(self.parameters)}"
 
 
 def _number_beyond(grid_size: int, point: tuple[float, ...]) -> int:

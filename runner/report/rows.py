@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from runner.errors import InputError
+from runner.errors import InputError, suggestion
 from runner.store import Store
 
 
@@ -114,8 +113,7 @@ def _find_run(store: Store, run_id: str | None) -> str:
     if run_id is None:
         return known[0]
     if run_id not in known:
-        near = difflib.get_close_matches(run_id, known, n=1, cutoff=0) or known
-        raise InputError(f"there is no run {run_id}; the nearest is {near[0]}", file=store.path)
+        raise InputError(f"there is no run {run_id}: {suggestion(run_id, known)}", file=store.path)
     return run_id
 
 

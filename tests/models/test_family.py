@@ -126,7 +126,7 @@ def test_valid_values_pass(whole: int, rate: float, l1: float) -> None:
     ("replacements", "message"),
     [
         ({"tree": [1]}, "no parameter 'tree': did you mean 'trees'"),
-        ({"zzz": [1]}, "it has leaves, min_leaf, learning_rate, trees"),
+        ({"zzz": [1]}, "the choice is 'leaves', 'min_leaf', 'learning_rate', 'trees'"),
         ({"trees": []}, "at least one"),
         ({"trees": [0]}, "trees is 0: it must be a whole number from 1"),
         ({"trees": [5, 5]}, "5 twice"),
@@ -140,7 +140,11 @@ def test_wrong_replacements_are_named(replacements: dict, message: str) -> None:
 
 @pytest.mark.parametrize(
     ("name", "message"),
-    [("C-BDTT", "did you mean 'C-BDT'"), ("c-lr", "did you mean 'C-LR'"), ("zz", "C-BDT, C-LR")],
+    [
+        ("C-BDTT", "did you mean 'C-BDT'"),
+        ("c-lr", "did you mean 'C-LR'"),
+        ("zz", "'C-BDT', 'C-LR'"),
+    ],
 )
 def test_an_unknown_family_is_named(name: str, message: str) -> None:
     with pytest.raises(InputError, match=message):
