@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ParamSpec, TypeVar
@@ -25,7 +26,7 @@ LOOK_SECONDS = 5.0
 """How often the cluster is asked for its nodes."""
 
 UNFIT_SLOTS = 3
-"""A run ends when so many times as many slots as there are couldn't start, one after another."""
+"""A run ends when this many times each slot couldn't start, and none ever could."""
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -63,7 +64,8 @@ class Conductor:
         self._references = references
         self._observer = observer
         self._flights: dict[str, _Flight] = {}
-        self._unfit = 0
+        self._unfit: Counter[str] = Counter()
+        self._any_fit = False
         self._losses: list[int] = []
         self._slots = slots
         self._patience = patience
@@ -99,8 +101,9 @@ class Conductor:
         message, unfit = result.pop("message", None), result.pop("unfit", None)
         if unfit is not None:
             self._take_unfit(unfit)
+            return
+        self._any_fit = True
         if message is not None:
-            self._unfit = 0
             for number in self._dispatcher.finished(message):
                 self._flights[trial].entries.pop(number, None)
 
@@ -146,8 +149,10 @@ class Conductor:
             self._losses = []
 
     def _take_unfit(self, reason: str) -> None:
-        self._unfit += 1
-        if self._unfit >= UNFIT_SLOTS * max(self._slots, 1):
+        if reason not in self._unfit:
+            self._observer.message(f"a slot can't start: {reason}")
+        self._unfit[reason] += 1
+        if not self._any_fit and self._unfit.total() >= UNFIT_SLOTS * max(self._slots, 1):
             raise CannotRunError(f"no slot can start: {reason}")
 
 

@@ -28,6 +28,9 @@ OVERDUE_SECONDS = 2.0
 """A batch that takes longer than this factor and this many seconds more than predicted ends
 before its next job, so that other slots get the rest of it."""
 
+UNFIT_SECONDS = 1.0
+"""How long a slot that can't start keeps a batch before it gives it back."""
+
 
 class Batch:
     """Jobs for a slot, the dearest first.
@@ -67,13 +70,18 @@ class Batch:
 
 
 class Slot(tune.Trainable):  # type: ignore[misc]
-    """One slot. Results have the keys `message`, `done` and `unfit`."""
+    """One slot.
+
+    Results have the keys ``done``, ``message`` (records; None in the first one, which only says
+    that the slot has started) and ``unfit`` (why it can't start; else None).
+    """
 
     def setup(self, config: dict[str, Any]) -> None:
         # Ray has read it by now, and what runs in a sandbox needn't.
         os.environ.pop("RAY_AUTH_TOKEN", None)
         self._worker: _Worker | None = None
         self._unfit: str | None = None
+        self._new = True
         self._begin(config["batch"])
 
     def reset_config(self, new_config: dict[str, Any]) -> bool:
@@ -82,7 +90,12 @@ class Slot(tune.Trainable):  # type: ignore[misc]
 
     def step(self) -> dict[str, Any]:
         if self._worker is None:
+            # Not at once: on a node where nothing starts it would turn over batches for nothing.
+            time.sleep(UNFIT_SECONDS)
             return {"message": None, "unfit": self._unfit, "done": True}
+        if self._new:
+            self._new = False
+            return {"message": None, "unfit": None, "done": False}
         records, done = self._worker.collect()
         return {"message": encode(records), "unfit": None, "done": done}
 
