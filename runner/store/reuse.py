@@ -34,12 +34,14 @@ class Reuse:
         served: For each planned key that needs no computing the key of the row that serves: the
             same, or one made with other versions where that was accepted.
         outcomes: The outcome of each row that serves, by planned key.
+        scores: Its score, likewise.
         attempts: The number that the next attempt of a planned key gets, where it isn't 1.
         stale: What versions alone keep from serving.
     """
 
     served: Mapping[str, str]
     outcomes: Mapping[str, str]
+    scores: Mapping[str, float | None]
     attempts: Mapping[str, int]
     stale: tuple[Stale, ...]
 
@@ -48,7 +50,7 @@ class Reuse:
 # latter for rows without a measurement, and since a clock read from outside may show a little
 # more than the limit it was held to. A timeout under limits that were smaller says nothing.
 _JUDGED = """
-select key, outcome, system, versions, started_at, run_id,
+select key, outcome, score, system, versions, started_at, run_id,
     outcome not in (select unnest($rerun)) and coalesce(case outcome
         when 'ok' then
             (wall_seconds <= $seconds or limit_seconds <= $seconds
@@ -63,7 +65,7 @@ select key, outcome, system, versions, started_at, run_id,
 from evaluations
 """
 
-_OWN = f"select key, outcome from ({_JUDGED}) semi join planned using (key) where serves"
+_OWN = f"select key, outcome, score from ({_JUDGED}) semi join planned using (key) where serves"
 
 _NEXT_ATTEMPT = """
 select key, cast(max(attempt) + 1 as integer) as next
@@ -73,7 +75,7 @@ group by key having max(attempt) is not null
 
 # Among rows of several versions the one computed last.
 _OTHER_VERSIONS = f"""
-select unserved.key, judged.key as stored, outcome, system, versions
+select unserved.key, judged.key as stored, outcome, score, system, versions
 from unserved join ({_JUDGED}) as judged
 on left(unserved.key, {STEM_DIGITS}) = left(judged.key, {STEM_DIGITS})
     and unserved.key <> judged.key
@@ -105,15 +107,16 @@ def plan_reuse(
     }
     own = views.select(_OWN, asked, planned=wanted)
     served = {key: key for key in own["key"].to_pylist()}
-    outcomes = _pairs(own, "key", "outcome")
+    outcomes, scores = _pairs(own, "key", "outcome"), _pairs(own, "key", "score")
     unserved = pa.table({"key": pa.array((k for k in planned if k not in served), pa.string())})
     others = views.select(_OTHER_VERSIONS, asked, unserved=unserved)
     if accept_versions:
         served |= _pairs(others, "key", "stored")
         outcomes |= _pairs(others, "key", "outcome")
+        scores |= _pairs(others, "key", "score")
         others = others.slice(0, 0)
     following = views.select(_NEXT_ATTEMPT, {}, planned=wanted)
-    return Reuse(served, outcomes, _pairs(following, "key", "next"), _stale(others))
+    return Reuse(served, outcomes, scores, _pairs(following, "key", "next"), _stale(others))
 
 
 def _stale(rows: pa.Table) -> tuple[Stale, ...]:

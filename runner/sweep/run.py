@@ -193,9 +193,10 @@ class Sweep:
             accept_versions=self._options.accept_versions,
             predictions=self._study.predictions,
         )
-        rows = self._store.query("SELECT key, outcome, score FROM evaluations").to_pylist()
-        stored = {row["key"]: Served(row["key"], row["outcome"], row["score"]) for row in rows}
-        served = {planned: stored[key] for planned, key in reuse.served.items()}
+        served = {
+            planned: Served(stored, reuse.outcomes[planned], reuse.scores[planned])
+            for planned, stored in reuse.served.items()
+        }
         return served, reuse.attempts, reuse.stale
 
     def _stored(self, key: str) -> str:

@@ -26,6 +26,7 @@ def every_row() -> list[dict[str, Any]]:
         {
             "key": key({"row": index}, NOW),
             "outcome": outcome,
+            "score": index / 1000 if outcome == "ok" else None,
             "wall_seconds": wall,
             "peak_mib": peak,
             "limit_seconds": seconds,
@@ -61,6 +62,7 @@ def test_every_combination(store: Store, attempts: Rows, rerun: tuple[str, ...])
     }
     assert reuse.served == expected
     assert reuse.outcomes == {row["key"]: row["outcome"] for row in rows if row["key"] in expected}
+    assert reuse.scores == {row["key"]: row["score"] for row in rows if row["key"] in expected}
     assert reuse.attempts == {row["key"]: 2 for row in rows}
     assert reuse.stale == ()
 
@@ -130,6 +132,7 @@ def test_rows_of_other_versions_serve_where_accepted(store: Store, attempts: Row
         planned[2]: key({"i": 2}, BEFORE),
     }
     assert reuse.outcomes == {planned[0]: "ok", planned[1]: "ok", planned[2]: "error"}
+    assert reuse.scores == {planned[0]: 0.5, planned[1]: 0.5, planned[2]: None}
     assert reuse.stale == ()
 
 
