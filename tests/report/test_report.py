@@ -132,7 +132,7 @@ def test_latest_run_with_keys_unless_one_is_named(record: Record) -> None:
     store = record([], (), run_id="empty", hours=2)
     assert summary(store)["configuration_id"].to_pylist() == [1]
     assert summary(store, "first")["configuration_id"].to_pylist() == [0]
-    with pytest.raises(InputError, match="did you mean .first"):
+    with pytest.raises(InputError, match="did you mean 'first'"):
         summary(store, "frist")
 
 
