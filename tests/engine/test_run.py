@@ -51,7 +51,7 @@ def test_outcomes(cluster: Any) -> None:
     table = Table()
     jobs = [
         job("fine"),
-        job("error", **{"raise": "no such thing"}),
+        job("error", fail="no such thing"),
         job("late", sleep=30.0),
         job("big", allocate=GIB),
     ]
@@ -239,7 +239,7 @@ def test_in_process_gives_the_same_rows() -> None:
 
 def test_node_killed_in_mid_run(cluster: Any) -> None:
     node = cluster.add_node(num_cpus=2, memory=4 * GIB, object_store_memory=100 * 2**20)
-    killed = []
+    killed: list[bool] = []
 
     def kill(rows: pa.Table) -> None:
         if not killed:

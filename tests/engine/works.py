@@ -16,13 +16,13 @@ from runner.sandbox import Report
 def act(arrays: Mapping[str, np.ndarray], argument: dict[str, Any], report: Report) -> None:
     """Do what ``argument`` says for each of its evaluations.
 
-    ``sleep`` seconds, ``scores`` to report, ``sum`` an array, ``predict``, ``raise``, ``allocate``
+    ``sleep`` seconds, ``scores`` to report, ``sum`` an array, ``predict``, ``fail``, ``allocate``
     bytes, ``kill`` the slot's process while a file of this name exists (``once``: and remove it).
     """
     if flag := argument.get("kill"):
         _kill_owner(flag, argument.get("once", False))
-    if argument.get("raise"):
-        raise ValueError(argument["raise"])
+    if argument.get("fail"):
+        raise ValueError(argument["fail"])
     if size := argument.get("allocate"):
         np.ones(size, dtype=np.uint8)
     time.sleep(argument.get("sleep", 0))
