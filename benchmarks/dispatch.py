@@ -62,10 +62,10 @@ def simulated_nodes(jobs: int, seconds: float) -> Row:
     source = Sleepers(jobs, seconds)
     with _cluster(nodes=4, cores=8) as (address, nodes, cluster):
         killer = threading.Thread(
-            target=_kill_in_the_middle, args=[recorder, jobs, cluster, nodes[-1]]
+            target=_kill_in_the_middle, args=[recorder, jobs, cluster, nodes[-1]], daemon=True
         )
         killer.start()
-        engine.run(settings(seconds, address=address, confined=False), source, recorder, recorder)
+        engine.run(settings(seconds, address=address), source, recorder, recorder, confined=False)
         killer.join()
     _check(recorder, jobs)
     # Once workers are up: from the first tenth of the rows on; ideal with the slots there were.

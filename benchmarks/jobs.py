@@ -8,21 +8,12 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
 from runner.engine import Evaluation, Job, Settings
-from runner.sandbox import Limits, Report
+from runner.sandbox import Limits
 
-SLEEP = f"{__name__}:sleep"
-
-
-def sleep(arrays: Mapping[str, np.ndarray], seconds: float, report: Report) -> None:
-    """Sleep, and report one evaluation."""
-    if seconds:
-        time.sleep(seconds)
-    report.checkpoint(0)
-    report.record(0, {"score": 0.5, "fit_seconds": seconds})
+WORK = "benchmarks.work"
 
 
 class Sleepers:
@@ -71,8 +62,9 @@ class Recorder:
 def settings(seconds: float, **others: Any) -> Settings:
     """Settings of a run of sleepers: slots of one core and 100 MB."""
     return Settings(
-        function=SLEEP,
+        function=f"{WORK}:sleep",
+        preload=(WORK,),
         limits=Limits(cpus=1, memory=100_000_000, seconds=60.0 + seconds),
-        columns={"run_id": "benchmark", "study": "benchmark", "timing": "packed", "threads": 1},
+        columns={"run_id": "benchmark", "study": "benchmark", "timing": "packed"},
         **others,
     )
