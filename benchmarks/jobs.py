@@ -6,6 +6,7 @@ import pickle
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
 import pyarrow as pa
@@ -39,9 +40,17 @@ class Sleepers:
 
 
 class Recorder:
-    """A sink and an observer: keeps keys and when they came."""
+    """A sink and an observer: keeps keys, when they came, and when their jobs ran.
+
+    Attributes:
+        arrivals: Moments (``time.monotonic``) and the number of rows that came then.
+        began: When each job's slot turned to it.
+        seconds: Each job's wall clock.
+    """
 
     def __init__(self) -> None:
+        self.began: list[datetime] = []
+        self.seconds: list[float] = []
         self.keys: Counter[str] = Counter()
         self.outcomes: Counter[str] = Counter()
         self.arrivals: list[tuple[float, int]] = []
@@ -51,6 +60,8 @@ class Recorder:
         self.keys.update(attempts["key"].to_pylist())
         self.outcomes.update(attempts["outcome"].to_pylist())
         self.arrivals.append((time.monotonic(), len(attempts)))
+        self.began += attempts["started_at"].to_pylist()
+        self.seconds += attempts["wall_seconds"].to_pylist()
 
     def progress(self, done: int, total: int, seconds_left: float | None) -> None:
         pass
