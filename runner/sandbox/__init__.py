@@ -6,7 +6,7 @@ The owner's side: ``sandbox`` (a slot's), ``warm`` (its zygote), ``execution`` (
 ``ledger`` (what became of each evaluation) and ``wire`` (messages).
 """
 
-from runner.sandbox.contract import Finding, Limits, Outcome, Report, Result, Usage, Work
+from runner.sandbox.contract import Finding, Limits, Outcome, Report, Result, Trust, Usage, Work
 from runner.sandbox.inprocess import InProcess
 from runner.sandbox.means import Means, probe
 from runner.sandbox.owner import sweep_leftovers
@@ -21,6 +21,7 @@ __all__ = [
     "Report",
     "Result",
     "Sandbox",
+    "Trust",
     "Usage",
     "Work",
     "probe",

@@ -10,21 +10,34 @@ import numpy as np
 
 Outcome = Literal["ok", "timeout", "memory", "crash", "error", "infra"]
 
+Trust = Literal["fits", "archive"]
+"""Whose code runs: ``fits``: our own estimators; ``archive``: somebody else's, which sees neither
+the machine's files and processes nor a network."""
+
 
 @dataclass(frozen=True)
 class Limits:
-    """What one evaluation may use.
+    """What one evaluation's sandbox may use; None: as much as the machine lets it.
 
     Attributes:
         cpus: Cores of the sandbox.
         memory: Bytes of the whole process tree, files in /dev/shm included.
         seconds: Wall clock of one evaluation: preparation, fit and prediction. In a shared fit
             each evaluation has this much by its own clock (the scoring of the others excluded).
+        cpu_seconds: User and system time of the whole tree in one evaluation, by its own clock
+            as ``seconds``.
+        processes: Processes and threads of the tree at any time.
+        file_size: Bytes of any one file that is written.
+        open_files: Files that one process may have open.
     """
 
     cpus: int
     memory: int
     seconds: float
+    cpu_seconds: float | None = None
+    processes: int | None = None
+    file_size: int | None = None
+    open_files: int | None = None
 
     @property
     def memory_mib(self) -> int:
@@ -107,7 +120,8 @@ class Result:
     Attributes:
         usage: Of the whole work, shared by its findings.
         log_tail: The last 64 KiB that the tree wrote to stdout and stderr.
-        enforced: What each limit rested on, as ``{"memory": "cgroup-v1", "cpu": "cpuset", ...}``.
+        enforced: What each limit rested on, as ``{"memory": "cgroup-v1", "cpu": "cpuset", ...}``;
+            ``none``: nothing holds it here.
     """
 
     findings: tuple[Finding, ...]

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 from runner.sandbox import cgroups, owner, procfs
 from runner.sandbox.cgroups import Base, Group
+from runner.sandbox.contract import Trust
 from runner.sandbox.memory import limit_memory, oom_kills
 
 PROBE_MEMORY = 32 << 20
@@ -66,13 +67,21 @@ class Means:
     kill: Base | None = None
     clock: Base | None = None
 
-    def enforced(self) -> dict[str, str]:
-        """What each limit rests on, as a row of results tells it."""
+    def enforced(self, trust: Trust = "fits") -> dict[str, str]:
+        """What each limit rests on, as a row of results tells it; ``none``: it isn't held."""
         kill = "cgroup.kill" if self.kill and self.kill.version == 2 else "freezer"
         return {
             "memory": f"cgroup-v{self.memory.version}" if self.memory else "rlimit+watchdog",
             "cpu": "cpuset" if self.cpu else "affinity",
             "kill": kill if self.kill else "subreaper",
+            "cpu_time": "none",
+            "processes": "none",
+            "file_size": "none",
+            "open_files": "none",
+            "files": "none",
+            "network": "none",
+            "visibility": "none",
+            "shared_memory": "none",
         }
 
 

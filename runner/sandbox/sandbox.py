@@ -9,8 +9,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 
+from runner.errors import CannotRunError
 from runner.sandbox.confinement import Confinement
-from runner.sandbox.contract import Finding, Limits, Result, Usage, Work
+from runner.sandbox.contract import Finding, Limits, Result, Trust, Usage, Work
 from runner.sandbox.execution import Execution
 from runner.sandbox.means import Means, probe
 from runner.sandbox.owner import new_name, sweep_leftovers
@@ -29,6 +30,10 @@ class Sandbox:
         preload: Modules that the parent imports, so that no work has to.
         scratch: Where works get their working folders; the system's temporary folder by default.
         means: By which means limits are held; what ``probe`` finds by default.
+        trust: Whose code the works run.
+
+    Raises:
+        CannotRunError: An archive's code can't be confined here.
     """
 
     def __init__(
@@ -39,7 +44,10 @@ class Sandbox:
         preload: Sequence[str] = (),
         scratch: Path | None = None,
         means: Means | None = None,
+        trust: Trust = "fits",
     ):
+        if trust == "archive":
+            raise CannotRunError("somebody else's code can't be confined here")
         self._cores = tuple(cores)
         self._threads = threads
         self._preload = tuple(preload)

@@ -117,13 +117,19 @@ def test_the_files_of_version_2(tmp_path: Path) -> None:
 def test_what_is_told_as_enforced(tmp_path: Path) -> None:
     v1 = Base(1, "memory", tmp_path, tmp_path)
     v2 = Base(2, "unified", tmp_path, tmp_path)
-    assert Means(v2, v2, v2, v2).enforced() == {
-        "memory": "cgroup-v2",
-        "cpu": "cpuset",
-        "kill": "cgroup.kill",
-    }
-    assert Means(memory=v1, kill=v1).enforced() == {
-        "memory": "cgroup-v1",
-        "cpu": "affinity",
-        "kill": "freezer",
-    }
+    assert (
+        Means(v2, v2, v2, v2).enforced().items()
+        >= {
+            "memory": "cgroup-v2",
+            "cpu": "cpuset",
+            "kill": "cgroup.kill",
+        }.items()
+    )
+    assert (
+        Means(memory=v1, kill=v1).enforced().items()
+        >= {
+            "memory": "cgroup-v1",
+            "cpu": "affinity",
+            "kill": "freezer",
+        }.items()
+    )
