@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import shlex
 import sys
 import traceback
 from collections.abc import Sequence
@@ -62,7 +63,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except RunnerError as error:
         sys.exit(_fail(str(error), error.exit_status, debug))
     except (click.Abort, KeyboardInterrupt):
-        sys.exit(_fail("interrupted", INTERRUPTED, debug))
+        status = _fail("interrupted", INTERRUPTED, debug)
+        if given[:1] == ["sweep"]:
+            click.echo(resume_hint(given), err=True)
+        sys.exit(status)
     except BrokenPipeError:
         # Whoever read our output has gone; there is nobody to tell.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -74,6 +78,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
         text = f"unexpected {type(error).__name__}: {error}; --debug shows where"
         sys.exit(_fail(text, CannotRunError.exit_status, debug))
     sys.exit(status if isinstance(status, int) else 0)
+
+
+def resume_hint(arguments: Sequence[str]) -> str:
+    """What to type to go on where an interrupted command stopped: the same again."""
+    return f"resume with: {shlex.join(['runner', *arguments])}"
 
 
 def _usage(error: click.ClickException) -> str:

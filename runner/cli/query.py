@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import csv
 import json
+import math
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -70,4 +71,15 @@ def _print_csv(answer: pa.Table) -> None:
 
 
 def _print_json(answer: pa.Table) -> None:
-    click.echo(json.dumps(answer.to_pylist(), default=str))
+    click.echo(json.dumps(_strict(answer.to_pylist()), default=str, allow_nan=False))
+
+
+def _strict(value: Any) -> Any:
+    """The value with null for NaN and text for infinities, which JSON has no numbers for."""
+    if isinstance(value, dict):
+        return {str(key): _strict(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_strict(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None if math.isnan(value) else str(value)
+    return value

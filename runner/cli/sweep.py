@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from runner.cli.main import INTERRUPTED
+from runner.cli.main import INTERRUPTED, resume_hint
 
 if TYPE_CHECKING:
     from runner.config import SweepStudy
@@ -107,7 +107,7 @@ def command(
     if summary.interrupted:
         done = sum(summary.outcomes.values())
         click.echo(f"interrupted: {done} of {summary.planned} evaluations are done", err=True)
-        click.echo(f"resume with: {typed}", err=True)
+        click.echo(resume_hint(sys.argv[1:]), err=True)
         return INTERRUPTED
     if not as_json:
         _print_summary(summary, folder)
@@ -156,9 +156,9 @@ def _print_plan(study: SweepStudy, options: Options, as_json: bool) -> None:
         return
     click.echo(f"{outlook.planned} evaluations, {outlook.reused} of them in the store already")
     click.echo(f"{outlook.jobs} jobs to compute, {outlook.slots} at once")
-    for system, seconds in outlook.core_seconds.items():
+    for system, seconds in outlook.slot_seconds.items():
         click.echo(f"  {system}: predicted {seconds:,.1f} s of a slot")
-    total = sum(outlook.core_seconds.values())
+    total = sum(outlook.slot_seconds.values())
     click.echo(f"predicted wall time: {total / outlook.slots:,.0f} s, Ray's start-up aside")
 
 

@@ -50,6 +50,7 @@ class Dispatcher:
     def start(self) -> None:
         """Take in the jobs that can run from the start."""
         self._add(self._source.initial())
+        self.tell()
 
     def next_batch(self, slots: int) -> list[Entry]:
         """The next jobs for a slot; empty if none is waiting."""
@@ -102,6 +103,15 @@ class Dispatcher:
                 rows.append(attempt_row(entry, index, self._settings, found))
         self._deliver(rows, None)
 
+    def tell(self) -> None:
+        """Tell the observer how far the run is, unless it was told just now."""
+        now = time.monotonic()
+        if now - self._told < PROGRESS_SECONDS and self._pool:
+            return
+        self._told = now
+        left = self._pool.seconds_left(self._slots)
+        self._observer.progress(len(self._written), self._total, left)
+
     def _settle(self, entry: Entry, found: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
         """Finish a job, or let it wait again where its sandbox failed; what of it is final and new.
 
@@ -127,17 +137,9 @@ class Dispatcher:
             self.outcomes.update(row["outcome"] for row in rows)
             self._writer.put(rows, predictions)
             self._add(self._source.follow_up(rows))
-        self._tell()
+        self.tell()
 
     def _add(self, jobs: Iterable[Any]) -> None:
         jobs = list(jobs)
         self._total += sum(len(job.evaluations) for job in jobs)
         self._pool.add(jobs)
-
-    def _tell(self) -> None:
-        now = time.monotonic()
-        if now - self._told < PROGRESS_SECONDS and self._pool:
-            return
-        self._told = now
-        left = self._pool.seconds_left(self._slots)
-        self._observer.progress(len(self._written), self._total, left)

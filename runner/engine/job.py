@@ -65,8 +65,9 @@ class Settings:
         limits: Of one evaluation.
         threads: What a fit may use of the slot's cores.
         arrays: Arrays by name, made available on every node.
-        columns: Columns equal in all rows of the run: run_id, study, timing, threads, versions.
+        columns: Columns equal in all rows of the run: run_id, study, timing.
         address: ``local``, ``auto`` or ``host:port`` of a Ray cluster.
+        fitted: Whether the limits were shrunk to what the nodes hold; every row says so.
     """
 
     function: str
@@ -77,6 +78,7 @@ class Settings:
     threads: int = 1
     arrays: Mapping[str, Mapping[str, np.ndarray]] = field(default_factory=dict)
     address: str = "local"
+    fitted: bool = False
 
 
 class Observer(Protocol):

@@ -10,6 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from runner.engine.complaint import complaint
 from runner.sandbox import Finding, Result
 from runner.store.schema import ATTEMPTS, PREDICTIONS
 
@@ -22,6 +23,7 @@ _MEASURED = (
     "fit_seconds",
     "predict_seconds",
     "prepare_seconds",
+    "fit_seconds_min",
     "wall_seconds",
     "cpu_seconds",
     "user_seconds",
@@ -37,11 +39,11 @@ _MEASURED = (
     "node",
     "machine",
     "started_at",
+    "quiet",
+    "governor",
+    "turbo",
 )
 """The columns of ``attempts`` that only the slot knows; the driver knows the others."""
-
-_REPORTED = frozenset(["score", "fit_seconds", "predict_seconds", "prepare_seconds", "timed_fits"])
-"""Those that an evaluation's own function reports."""
 
 _PLACE = [pa.field("number", pa.int64()), pa.field("index", pa.int32())]
 
@@ -147,23 +149,10 @@ def _found(finding: Finding) -> dict[str, Any]:
     }
     if finding.outcome != "ok":
         return found
-    complaint = _complaint(finding)
-    if complaint is not None:
-        return {**found, "outcome": "error", "reason": "record", "error": complaint}
+    wrong = complaint(finding)
+    if wrong is not None:
+        return {**found, "outcome": "error", "reason": "record", "error": wrong}
     return {**finding.fields, **found}
-
-
-def _complaint(finding: Finding) -> str | None:
-    """What is wrong with a record, whose sender may be any study's function."""
-    for name, value in finding.fields.items():
-        if name not in _REPORTED:
-            return f"{name!r} is no column that an evaluation can report: {sorted(_REPORTED)} are"
-        try:
-            pa.scalar(value, RECORDS.field(name).type)
-        except (pa.ArrowInvalid, pa.ArrowTypeError):
-            return f"{name} is {value!r}, not a {RECORDS.field(name).type}"
-    missing = set(_PREDICTED.names[2:]) - set(finding.predictions or _PREDICTED.names)
-    return f"the predictions lack {sorted(missing)}" if missing else None
 
 
 def _predicted(record: JobRecord) -> list[dict[str, Any]]:
@@ -179,7 +168,7 @@ def _predicted(record: JobRecord) -> list[dict[str, Any]]:
         for index, finding in enumerate(record.result.findings)
         if finding.predictions is not None
         and finding.outcome == "ok"
-        and _complaint(finding) is None
+        and complaint(finding) is None
     ]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -29,7 +30,7 @@ def attempt_row(
     """
     evaluation = entry.job.evaluations[index]
     limits = settings.limits
-    return {
+    row = {
         **settings.columns,
         **evaluation.columns,
         **{name: value for name, value in found.items() if name in _OF_RECORDS},
@@ -39,9 +40,13 @@ def attempt_row(
         "shared_with": len(entry.job.evaluations),
         "cpus": limits.cpus,
         "threads": settings.threads,
-        "memory_mib": round(limits.memory / 2**20),
+        "memory_mib": limits.memory_mib,
         "limit_seconds": limits.seconds,
     }
+    if settings.fitted:
+        enforced = json.loads(row.get("enforced") or "{}")
+        row["enforced"] = json.dumps({**enforced, "size": "fitted"}, sort_keys=True)
+    return row
 
 
 def attempts_table(rows: Sequence[Mapping[str, Any]]) -> pa.Table:

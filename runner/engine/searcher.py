@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ParamSpec, TypeVar
@@ -26,7 +25,7 @@ LOOK_SECONDS = 5.0
 """How often the cluster is asked for its nodes."""
 
 UNFIT_SLOTS = 3
-"""A run ends when this many times each slot couldn't start, and none ever could."""
+"""A run ends when this many times each slot couldn't start, and no record came in between."""
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -34,8 +33,11 @@ R = TypeVar("R")
 
 @dataclass
 class _Flight:
+    """A trial's jobs; ``at_work`` once its slot is known to have started."""
+
     batch: Batch
     entries: dict[int, Entry] = field(default_factory=dict)
+    at_work: bool = False
 
 
 class Conductor:
@@ -64,8 +66,8 @@ class Conductor:
         self._references = references
         self._observer = observer
         self._flights: dict[str, _Flight] = {}
-        self._unfit: Counter[str] = Counter()
-        self._any_fit = False
+        self._unfit_told: set[str] = set()
+        self._unfit_in_a_row = 0
         self._losses: list[int] = []
         self._slots = slots
         self._patience = patience
@@ -102,10 +104,15 @@ class Conductor:
         if unfit is not None:
             self._take_unfit(unfit)
             return
-        self._any_fit = True
-        if message is not None:
-            for number in self._dispatcher.finished(message):
-                self._flights[trial].entries.pop(number, None)
+        flight = self._flights.get(trial)
+        if flight is not None:
+            flight.at_work = True
+        if message is None:
+            return
+        self._unfit_in_a_row = 0
+        for number in self._dispatcher.finished(message):
+            if flight is not None:
+                flight.entries.pop(number, None)
 
     def end(self, trial: str, lost: bool) -> None:
         """A trial is over; what it hasn't done waits again."""
@@ -139,6 +146,10 @@ class Conductor:
         if not slots and self._without > self._patience:
             raise CannotRunError("the nodes that could hold a sandbox are gone")
 
+    def tell_progress(self) -> None:
+        """Tell how far the run is, also while no job ends."""
+        self._dispatcher.tell()
+
     def tell_losses(self) -> None:
         """Say in one line what was lost since the last time: a node's slots go all at once."""
         if self._losses:
@@ -149,10 +160,13 @@ class Conductor:
             self._losses = []
 
     def _take_unfit(self, reason: str) -> None:
-        if reason not in self._unfit:
+        if reason not in self._unfit_told:
             self._observer.message(f"a slot can't start: {reason}")
-        self._unfit[reason] += 1
-        if not self._any_fit and self._unfit.total() >= UNFIT_SLOTS * max(self._slots, 1):
+            self._unfit_told.add(reason)
+        self._unfit_in_a_row += 1
+        # As long as any slot works at a job, however long, its records may still come.
+        working = any(flight.at_work for flight in self._flights.values())
+        if self._unfit_in_a_row >= UNFIT_SLOTS * max(self._slots, 1) and not working:
             raise CannotRunError(f"no slot can start: {reason}")
 
 
@@ -194,6 +208,7 @@ class Listener(Callback):  # type: ignore[misc]
         _straight(self._interruption.check)
         _straight(self._writer.check)
         _straight(self._conductor.look)
+        _straight(self._conductor.tell_progress)
 
     def on_trial_result(
         self, iteration: int, trials: list[Any], trial: Any, result: dict[str, Any], **info: Any

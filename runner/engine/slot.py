@@ -72,8 +72,8 @@ class Batch:
 class Slot(tune.Trainable):  # type: ignore[misc]
     """One slot.
 
-    Results have the keys ``done``, ``message`` (records; None in the first one, which only says
-    that the slot has started) and ``unfit`` (why it can't start; else None).
+    Results have the keys ``done``, ``message`` (records; None in a batch's first one, which only
+    says that the slot works) and ``unfit`` (why it can't start; else None).
     """
 
     def setup(self, config: dict[str, Any]) -> None:
@@ -81,7 +81,6 @@ class Slot(tune.Trainable):  # type: ignore[misc]
         os.environ.pop("RAY_AUTH_TOKEN", None)
         self._worker: _Worker | None = None
         self._unfit: str | None = None
-        self._new = True
         self._begin(config["batch"])
 
     def reset_config(self, new_config: dict[str, Any]) -> bool:
@@ -106,6 +105,7 @@ class Slot(tune.Trainable):  # type: ignore[misc]
     def _begin(self, batch: Batch) -> None:
         # Tune sends the configuration back with every result.
         self.config: dict[str, Any] = {}
+        self._new = True
         try:
             known = batch.conditions.paths
             sys.path.extend(path for path in known if path not in sys.path)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from runner.store.check import Problem
 from runner.store.key import key, stem, stem_of
-from runner.store.results import Planned, Run, Store
+from runner.store.results import Run, Store, Wanted
 from runner.store.reuse import Reuse, Stale
 from runner.store.schema import ATTEMPTS, OUTCOMES, PREDICTIONS, RUNS
 
@@ -13,12 +13,12 @@ __all__ = [
     "OUTCOMES",
     "PREDICTIONS",
     "RUNS",
-    "Planned",
     "Problem",
     "Reuse",
     "Run",
     "Stale",
     "Store",
+    "Wanted",
     "key",
     "stem",
     "stem_of",

@@ -26,7 +26,7 @@ _ADVICE = "give a folder of results, or a new one"
 
 
 @dataclass(frozen=True)
-class Planned:
+class Wanted:
     """The evaluations that a run wants of one system on one task.
 
     Attributes:
@@ -57,7 +57,7 @@ class Run:
     run_id: str
     study: str
     config: str
-    planned: tuple[Planned, ...]
+    planned: tuple[Wanted, ...]
     command: str
     started_at: datetime
     versions: Mapping[str, str]

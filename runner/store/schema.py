@@ -55,6 +55,13 @@ ATTEMPTS = pa.schema(
         ("attempt", pa.int32()),
         ("imputed", pa.bool_()),
         ("versions", pa.string()),
+        ("fit_seconds_min", pa.float64()),
+        ("limit_cpu_seconds", pa.float64()),
+        ("limit_processes", pa.int32()),
+        ("limit_file_bytes", pa.int64()),
+        ("quiet", pa.bool_()),
+        ("governor", pa.string()),
+        ("turbo", pa.bool_()),
     ]
 )
 

@@ -17,8 +17,7 @@ from runner.config import SweepStudy, load_tasks
 from runner.data import arrays
 from runner.engine import Observer, Settings
 from runner.sandbox import Limits
-from runner.store import Planned as WantedRows
-from runner.store import Run, Stale, Store
+from runner.store import Run, Stale, Store, Wanted
 from runner.sweep import work
 from runner.sweep.costs import cost_model
 from runner.sweep.plan import Plan
@@ -55,14 +54,14 @@ class Outlook:
         planned: Evaluations, a refit for each task and system among them.
         reused: Those of them that the store serves.
         jobs: Fits that can start at once; refits follow as selections are made.
-        core_seconds: The jobs' predicted cost by system.
+        slot_seconds: The jobs' predicted cost by system.
         slots: Sandboxes at once.
     """
 
     planned: int
     reused: int
     jobs: int
-    core_seconds: Mapping[str, float]
+    slot_seconds: Mapping[str, float]
     slots: int
 
 
@@ -105,6 +104,7 @@ class Sweep:
         tasks, splits = load_tasks(study)
         asked = Limits(study.sandbox.cpus, study.sandbox.memory, study.sandbox.seconds)
         self._capacity = engine.capacity(options.address, asked, fit=options.fit_sandbox)
+        self._fitted = self._capacity.limits != asked
         self._plan = Plan(study, tasks, splits, cpus=self._capacity.limits.cpus)
         self._store = Store.create(options.results)
         self._served, attempts, self._stale = self._find_served()
@@ -136,14 +136,14 @@ class Sweep:
 
     def outlook(self) -> Outlook:
         """What the run would do."""
-        core_seconds: dict[str, float] = defaultdict(float)
+        slot_seconds: dict[str, float] = defaultdict(float)
         for job in self._jobs:
-            core_seconds[job.evaluations[0].columns["system"]] += job.cost
+            slot_seconds[job.evaluations[0].columns["system"]] += job.cost
         return Outlook(
             planned=sum(len(pair.cv) + 1 for pair in self._plan.pairs),
             reused=self._reused,
             jobs=len(self._jobs),
-            core_seconds=dict(core_seconds),
+            slot_seconds=dict(slot_seconds),
             slots=self._capacity.slots,
         )
 
@@ -206,7 +206,7 @@ class Sweep:
     def _begin(self) -> str:
         run_id = uuid.uuid4().hex
         planned = tuple(
-            WantedRows(
+            Wanted(
                 task=self._plan.tasks[pair.task].name,
                 system=pair.system,
                 folds=self._study.folds,
@@ -250,6 +250,7 @@ class Sweep:
                 "timing": study.timing,
             },
             address=self._options.address,
+            fitted=self._fitted,
         )
 
     def _summary(self, interrupted: bool) -> SweepSummary:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
 from runner.cli import main
+from runner.store import Store
 
 COMMANDS = [
     ["sweep"],
@@ -74,6 +76,32 @@ def test_a_study_of_mistakes_names_file_and_line(
     assert line.startswith(f"error: {study}:4: ")
     assert "breast_cancer" in line
     assert not (tmp_path / "r").exists()
+
+
+def test_an_interrupted_sweep_says_how_to_resume(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(path: Path) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("runner.config.load_study", interrupted)
+    assert status_of("sweep", "my study.yaml", "--results", "r") == 130
+    # After the ^C that a terminal shows comes an empty line.
+    assert capsys.readouterr().err.splitlines() == [
+        "",
+        "error: interrupted",
+        "resume with: runner sweep 'my study.yaml' --results r",
+    ]
+
+
+def test_json_has_no_numbers_that_json_lacks(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Store.create(tmp_path / "r")
+    sql = "select 'nan'::double as a, ['inf'::double, 1] as b, {'c': '-inf'::double} as d"
+    assert status_of("query", sql, "--results", str(tmp_path / "r"), "--json") == 0
+    (row,) = json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
+    assert row == {"a": None, "b": ["inf", 1.0], "d": {"c": "-inf"}}
 
 
 def test_a_folder_of_something_else_is_refused(

@@ -184,6 +184,39 @@ def test_slot_that_cannot_start(cluster: Any) -> None:
         )
 
 
+def test_slots_that_can_no_longer_start(
+    cluster: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken = tmp_path / "broken"
+    (tmp_path / "brittle.py").write_text(
+        f"import os\nif os.path.exists({str(broken)!r}):\n    raise ImportError('brittle')\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    jobs = [job(f"job{i}", 0.1, sleep=0.05, kill=str(broken)) for i in range(200)]
+    table = Table(lambda rows: broken.touch())
+    with pytest.raises(CannotRunError, match=r"no slot can start.*brittle"):
+        run(settings(address=cluster.address, preload=("brittle",)), Jobs(jobs), table, Quiet())
+    assert table.commits
+
+
+def test_progress_is_told_while_no_job_ends(cluster: Any) -> None:
+    watched = Quiet()
+    run(settings(address=cluster.address), Jobs([job("long", sleep=3.0)]), Table(), watched)
+    assert watched.told[-1] == (1, 1)
+    assert watched.told.count((0, 1)) >= 3
+
+
+def test_every_row_says_that_the_sandbox_was_shrunk(cluster: Any, tmp_path: Path) -> None:
+    flag = tmp_path / "kill"
+    flag.touch()
+    table = Table()
+    jobs = [job("fine"), job("killer", kill=str(flag))]
+    run(settings(address=cluster.address, fitted=True), Jobs(jobs), table, Quiet())
+    rows = table.by_key()
+    assert (rows["fine-0"]["outcome"], rows["killer-0"]["outcome"]) == ("ok", "infra")
+    assert {json.loads(row["enforced"])["size"] for row in rows.values()} == {"fitted"}
+
+
 def test_unknown_column_is_an_error_of_the_job(cluster: Any) -> None:
     del cluster
     table = Table()

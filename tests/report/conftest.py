@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from runner.store import ATTEMPTS, Planned, Run, Store
+from runner.store import ATTEMPTS, Run, Store, Wanted
 
 START = datetime(2026, 1, 2, tzinfo=UTC)
 FOLDS = 5
@@ -63,10 +63,10 @@ def synthetic_rows() -> list[dict[str, Any]]:
     return rows
 
 
-def plan() -> tuple[Planned, ...]:
+def plan() -> tuple[Wanted, ...]:
     """All evaluations of the synthetic rows, missing ones included."""
     return tuple(
-        Planned(
+        Wanted(
             task,
             system,
             FOLDS,
@@ -91,7 +91,7 @@ def record(tmp_path: Path) -> Callable[..., Store]:
 
     def make(
         rows: list[dict[str, Any]],
-        planned: tuple[Planned, ...],
+        planned: tuple[Wanted, ...],
         *,
         run_id: str = "r1",
         hours: int = 0,

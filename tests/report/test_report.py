@@ -20,7 +20,7 @@ from runner.report import CONFIGURATIONS, SUMMARY, SummaryTable, configurations,
 from runner.report.chart import FLOOR_SECONDS, marks
 from runner.report.labels import Panel, Point, place
 from runner.report.table import seconds_text
-from runner.store import OUTCOMES, Planned, Store
+from runner.store import OUTCOMES, Store, Wanted
 
 from .conftest import FOLDS, evaluation, plan, synthetic_rows
 
@@ -39,9 +39,9 @@ def small(
     return rows
 
 
-def planned(*groups: list[dict[str, Any]], extra: tuple[str, ...] = ()) -> tuple[Planned, ...]:
+def planned(*groups: list[dict[str, Any]], extra: tuple[str, ...] = ()) -> tuple[Wanted, ...]:
     keys = tuple(row["key"] for rows in groups for row in rows) + extra
-    return (Planned("wdbc", "C-LR", 2, keys),)
+    return (Wanted("wdbc", "C-LR", 2, keys),)
 
 
 def test_by_hand(record: Record) -> None:

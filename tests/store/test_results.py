@@ -15,13 +15,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from runner.errors import InputError
-from runner.store import ATTEMPTS, OUTCOMES, PREDICTIONS, RUNS, Planned, Run, Store
+from runner.store import ATTEMPTS, OUTCOMES, PREDICTIONS, RUNS, Run, Store, Wanted
 
 Rows = Callable[..., pa.Table]
 START = datetime(2026, 1, 2, tzinfo=UTC)
 
 
-def a_run(run_id: str, *planned: Planned, started_at: datetime = START) -> Run:
+def a_run(run_id: str, *planned: Wanted, started_at: datetime = START) -> Run:
     return Run(run_id, "s", "kind: sweep", planned, "runner sweep s.yaml", started_at, {}, "m")
 
 
@@ -129,7 +129,7 @@ def later(one: tuple[Any, ...], other: tuple[Any, ...]) -> bool:
 
 
 def test_a_run_is_one_row_from_start_to_end(store: Store) -> None:
-    groups = (Planned("t", "C-LR", 5, ("a", "b")), Planned("t", "C-BDT", 5, ("c",)))
+    groups = (Wanted("t", "C-LR", 5, ("a", "b")), Wanted("t", "C-BDT", 5, ("c",)))
     store.begin_run(a_run("r1", *groups))
     store.begin_run(a_run("r2", started_at=START + timedelta(days=1)))
     columns = "select run_id, planned_keys, plan, started_at, ended_at, outcomes"
@@ -320,7 +320,7 @@ def test_columns_of_one_name_are_all_there(store: Store, attempts: Rows) -> None
 
 
 def test_check_is_silent_on_a_good_store(store: Store, attempts: Rows) -> None:
-    store.begin_run(a_run("r1", Planned("t", "C-LR", 5, ("a", "b"))))
+    store.begin_run(a_run("r1", Wanted("t", "C-LR", 5, ("a", "b"))))
     store.append(
         attempts({"key": "a"}, {"key": "b", "outcome": "timeout"}),
         pa.table({"key": ["a"], "row_ids": [[1]], "classes": [["n", "y"]],
@@ -331,8 +331,8 @@ def test_check_is_silent_on_a_good_store(store: Store, attempts: Rows) -> None:
 
 
 def test_check_finds_what_is_wrong(store: Store, attempts: Rows) -> None:
-    store.begin_run(a_run("r1", Planned("t", "C-LR", 5, ("a", "lost"))))
-    store.begin_run(a_run("killed", Planned("t", "C-LR", 5, ("never",))))
+    store.begin_run(a_run("r1", Wanted("t", "C-LR", 5, ("a", "lost"))))
+    store.begin_run(a_run("killed", Wanted("t", "C-LR", 5, ("never",))))
     store.end_run("r1", START, {"ok": 2})
     store.append(
         attempts(
