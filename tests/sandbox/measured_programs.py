@@ -2,21 +2,21 @@
 
 Each uses as much CPU time as it sets itself, so that two runs differ by how they are measured and
 not by how busy the machine was. ``python measured_programs.py NAME`` is one as a command: it prints
-the CPU time that its start took, and ends without Python's own tidying up.
+the CPU time that its start took, and with ``--idle`` the start is all it does.
 """
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import signal
+import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterator
 
-import lightgbm
 import numpy as np
 
 from runner.sandbox import Report
@@ -26,15 +26,11 @@ HOLD_SECONDS = 0.1
 """How long the most memory is held: a watchdog looks now and then."""
 
 
-def nothing() -> None:
-    """What the others are set against."""
-
-
 def allocate() -> None:
-    hog = np.ones(300 * MIB, np.uint8)
-    time.sleep(HOLD_SECONDS)
-    del hog
-    _use_cpu(0.5)
+    with _using_cpu(1.0):
+        hog = np.ones(300 * MIB, np.uint8)
+        time.sleep(HOLD_SECONDS)
+        del hog
 
 
 def spin_on_four_threads() -> None:
@@ -58,16 +54,21 @@ def fork() -> None:
 
 
 def fit_lightgbm() -> None:
-    generator = np.random.default_rng(0)
-    rows = generator.normal(size=(20_000, 50))
-    labels = rows[:, 0] + generator.normal(size=len(rows)) > 0
-    model = lightgbm.LGBMClassifier(n_estimators=5, n_jobs=1, verbose=-1)
-    _repeat(lambda: model.fit(rows, labels), 0.8, 1.2)
+    import lightgbm
+
+    with _using_cpu(3.0):
+        generator = np.random.default_rng(0)
+        rows = generator.normal(size=(100_000, 100))
+        labels = rows[:, 0] + generator.normal(size=len(rows)) > 0
+        lightgbm.LGBMClassifier(n_estimators=1, n_jobs=1, verbose=-1).fit(rows, labels)
 
 
 def multiply_matrices() -> None:
-    matrix = np.random.default_rng(0).normal(size=(1500, 1500))
-    _repeat(lambda: matrix @ matrix, 0.8, 1.2)
+    with _using_cpu(1.5):
+        matrix = np.random.default_rng(0).normal(size=(2000, 2000))
+        product = matrix @ matrix
+        time.sleep(HOLD_SECONDS)
+        del product
 
 
 def sleep() -> None:
@@ -80,13 +81,14 @@ PROGRAMS: dict[str, Callable[[], None]] = {
 }
 
 
-def warm_up(argument: Any) -> None:
-    """Load what a first call loads."""
-    matrix = np.ones((100, 100))
-    lightgbm.LGBMClassifier(n_estimators=1, n_jobs=1, verbose=-1).fit(
-        matrix + np.arange(100)[:, None], np.arange(100) % 2
-    )
-    matrix @ matrix
+def warm_up(name: str) -> None:
+    """Load what the first call of a library loads."""
+    rows = np.arange(10_000.0).reshape(100, 100)
+    rows @ rows
+    if name == "fit_lightgbm":
+        import lightgbm
+
+        lightgbm.LGBMClassifier(n_estimators=1, n_jobs=1, verbose=-1).fit(rows, rows[:, 0] > 5000)
 
 
 def as_work(arrays: dict[str, np.ndarray], argument: str, report: Report) -> None:
@@ -95,27 +97,41 @@ def as_work(arrays: dict[str, np.ndarray], argument: str, report: Report) -> Non
     report.record(0, {})
 
 
-def main(name: str) -> None:
-    warm_up(None)
+def as_command(arrays: dict[str, np.ndarray], argument: str, report: Report) -> None:
+    """The same as a command, in a sandbox."""
+    done = subprocess.run([sys.executable, __file__, argument], stdout=subprocess.PIPE, check=True)
+    report.record(0, {"start": float(done.stdout)})
+
+
+def main(name: str, *options: str) -> None:
+    warm_up(name)
     print(time.process_time(), flush=True)
-    {**PROGRAMS, "nothing": nothing}[name]()
+    if "--idle" not in options:
+        PROGRAMS[name]()
+    # Python's own tidying up is no part of the program.
     os._exit(0)
 
 
 def _be_child(write: int) -> int:
-    hog = np.ones(20 * MIB, np.uint8)
-    _use_cpu(0.1)
+    with _using_cpu(0.3):
+        hog = np.ones(20 * MIB, np.uint8)
     os.write(write, hog[:1].tobytes())
     signal.pause()
     return 0
 
 
-def _repeat(step: Callable[[], object], at_least: float, seconds: float) -> None:
-    """Repeat a step for ``at_least`` seconds of CPU time, then fill up to ``seconds``."""
+@contextlib.contextmanager
+def _using_cpu(seconds: float) -> Iterator[None]:
+    """Fill up what the block computes to a set time.
+
+    Its own won't do: memory that a virtual machine touches for the first time takes ten times as
+    long as the next time.
+    """
     begin = time.process_time()
-    while time.process_time() < begin + at_least:
-        step()
-    _use_cpu(begin + seconds - time.process_time())
+    yield
+    rest = begin + seconds - time.process_time()
+    assert rest > 0, f"this machine needs {seconds - rest:.1f} s where {seconds} s are set"
+    _use_cpu(rest)
 
 
 def _use_cpu(seconds: float, clock: Callable[[], float] = time.process_time) -> None:
@@ -127,4 +143,4 @@ def _use_cpu(seconds: float, clock: Callable[[], float] = time.process_time) -> 
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(*sys.argv[1:])
