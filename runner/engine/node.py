@@ -9,12 +9,14 @@ import os
 import platform
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+
+from runner.sandbox.cores import Place, Topology, choose_cores, read_topology
 
 SEATS = 16
 """Sandboxes that can be told apart on one core; those beyond share the last seat."""
@@ -50,32 +52,62 @@ def node_folder() -> Path:
     return (shm if shm.is_dir() else Path(tempfile.gettempdir())) / "runner-node"
 
 
-def lease_cores(count: int, cores: Sequence[int], folder: Path | None = None) -> Lease:
-    """Lease the least used ``count`` of ``cores``. Never waits: overlaps where none is free.
+def lease_cores(
+    count: int,
+    cores: Iterable[int],
+    folder: Path | None = None,
+    topology: Topology | None = None,
+) -> Lease:
+    """Lease the best ``count`` of the least used ``cores`` (runner.sandbox.cores has the rule).
+
+    Never waits: overlaps with other leases where too few are free.
 
     Args:
         count: How many.
         cores: The cores to choose from, such as those this process may run on.
         folder: Where the locks lie; all that share the machine use the same.
+        topology: Where the machine's cores lie; read from it by default.
     """
     folder = folder or node_folder()
     _make_open(folder)
+    places = dict(read_topology() if topology is None else topology)
+    for core in cores:
+        places.setdefault(core, Place(core, 0))
     taken: dict[int, int] = {}
     locks: list[int] = []
     with _locked(folder / "lock"):
-        for seat in range(SEATS):
-            for core in sorted(set(cores) - set(taken)):
-                if len(taken) == count:
-                    break
-                lock = _try_lock(folder / f"core-{core}-{seat}")
+        held = _held_seats(folder, set(cores))
+        used = {core: len(held.get(core, ())) for core in cores}
+        for usage in sorted(set(used.values())):
+            free = [core for core, holders in used.items() if holders == usage]
+            wanted = count - len(taken)
+            for core in choose_cores(places, free, wanted) if wanted else ():
+                taken[core] = _free_seat(held.get(core, set()))
+                lock = _try_lock(folder / f"core-{core}-{taken[core]}")
                 if lock is not None:
-                    taken[core] = seat
                     locks.append(lock)
-    crowded = [core for core in sorted(cores) if core not in taken][: count - len(taken)]
-    taken.update(dict.fromkeys(crowded, SEATS - 1))
     first = min(taken)
-    shared = len(taken) < count or any(taken.values())
+    shared = len(taken) < count or any(used[core] for core in taken)
     return Lease(tuple(sorted(taken)), shared, first * SEATS + taken[first], locks)
+
+
+def _held_seats(folder: Path, cores: set[int]) -> dict[int, set[int]]:
+    """The seats of each core that somebody holds."""
+    held: dict[int, set[int]] = {}
+    for path in folder.glob("core-*-*"):
+        _, core, seat = path.name.split("-")
+        if int(core) not in cores:
+            continue
+        lock = _try_lock(path)
+        if lock is None:
+            held.setdefault(int(core), set()).add(int(seat))
+        else:
+            os.close(lock)
+    return held
+
+
+def _free_seat(held: set[int]) -> int:
+    return next((seat for seat in range(SEATS) if seat not in held), SEATS - 1)
 
 
 class Board:

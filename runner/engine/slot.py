@@ -81,6 +81,7 @@ class Slot(tune.Trainable):  # type: ignore[misc]
         os.environ.pop("RAY_AUTH_TOKEN", None)
         self._worker: _Worker | None = None
         self._unfit: str | None = None
+        self._new = True
         self._begin(config["batch"])
 
     def reset_config(self, new_config: dict[str, Any]) -> bool:

@@ -18,6 +18,7 @@ import pytest
 from runner.engine.claims import join_claim, new_claim, sweep_claims
 from runner.engine.node import SEATS, Board, lease_cores
 from runner.engine.node_arrays import PREFIX, NodeArrays
+from runner.sandbox.cores import Place
 
 FORK = multiprocessing.get_context("fork")
 
@@ -42,6 +43,21 @@ def test_least_used_cores_are_shared_first(tmp_path: Path) -> None:
     assert [used.count(core) for core in range(3)] == [3, 3, 3]
 
 
+def test_leases_take_whole_physical_cores_of_one_memory_node_first(tmp_path: Path) -> None:
+    # Two nodes of two physical cores with two threads each: 0 and 4 share one, 1 and 5, ...
+    topology = {core: Place(core % 4, core % 4 // 2) for core in range(8)}
+    leases = [lease_cores(2, range(8), tmp_path, topology) for _ in range(5)]
+    assert [lease.cores for lease in leases] == [(0, 1), (2, 3), (4, 5), (6, 7), (0, 1)]
+    assert [lease.shared for lease in leases] == [False] * 4 + [True]
+
+
+def test_a_core_that_somebody_still_shares_is_not_ones_own(tmp_path: Path) -> None:
+    first, second = (lease_cores(1, [0], tmp_path) for _ in range(2))
+    first.release()
+    assert lease_cores(1, [0], tmp_path).shared
+    second.release()
+
+
 def test_leases_never_wait(tmp_path: Path) -> None:
     assert lease_cores(8, range(2), tmp_path).shared
     leases = [lease_cores(2, range(2), tmp_path) for _ in range(SEATS + 3)]
@@ -57,7 +73,9 @@ def test_dead_holders_lease_is_free(tmp_path: Path) -> None:
     holder = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE)
     assert holder.stdout is not None
     holder.stdout.readline()
-    assert lease_cores(1, [0], tmp_path).shared
+    second = lease_cores(1, [0], tmp_path)
+    assert second.shared
+    second.release()
     holder.kill()
     holder.wait()
     assert not lease_cores(1, [0], tmp_path).shared
