@@ -20,6 +20,7 @@ _COMMANDS = {
     "report": "runner.cli.report",
     "query": "runner.cli.query",
     "results": "runner.cli.results",
+    "doctor": "runner.cli.doctor",
 }
 
 

@@ -3,10 +3,11 @@
 The owner's side: ``sandbox`` (a slot's), ``warm`` (its zygote), ``execution`` (one work),
 ``confinement`` with ``memory`` and ``clock`` (its limits), ``means`` (what works here), ``owner``
 (names, leftovers). The other side: ``zygote``, ``child``, ``task``. Apart from any machine:
-``ledger`` (what became of each evaluation) and ``wire`` (messages).
+``ledger`` (what became of each evaluation), ``wire`` (messages), ``explanation`` (means in words).
 """
 
 from runner.sandbox.contract import Finding, Limits, Outcome, Report, Result, Trust, Usage, Work
+from runner.sandbox.explanation import Holding, explain, surroundings
 from runner.sandbox.inprocess import InProcess
 from runner.sandbox.means import Means, probe
 from runner.sandbox.owner import sweep_leftovers
@@ -14,6 +15,7 @@ from runner.sandbox.sandbox import Sandbox
 
 __all__ = [
     "Finding",
+    "Holding",
     "InProcess",
     "Limits",
     "Means",
@@ -24,6 +26,8 @@ __all__ = [
     "Trust",
     "Usage",
     "Work",
+    "explain",
     "probe",
+    "surroundings",
     "sweep_leftovers",
 ]

@@ -17,6 +17,7 @@ COMMANDS = [
     ["results"],
     ["results", "compact"],
     ["results", "check"],
+    ["doctor"],
 ]
 
 

@@ -1,0 +1,51 @@
+"""What doctor says of a machine, on made-up ones."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from runner.sandbox import Means, explain
+from runner.sandbox.cgroups import Base
+from runner.sandbox.explanation import Controller, Surroundings, missing_group
+
+V1 = Controller(1, "/sys/fs/cgroup/memory/a", given=True, writable=True)
+FOREIGN = Controller(1, "/sys/fs/cgroup/memory/a", given=True, writable=False)
+V2 = Controller(2, "/sys/fs/cgroup/user.slice", given=False, writable=True)
+
+
+def machine(controller: Controller | None, root: bool = False) -> Surroundings:
+    found = {} if controller is None else {"memory": controller}
+    return Surroundings(root=root, controllers=found, bubblewrap=False)
+
+
+@pytest.mark.parametrize(
+    ("controller", "root", "said"),
+    [
+        (None, True, "is mounted"),
+        (FOREIGN, False, "chown"),
+        (V2, False, "systemd-run --user --scope"),
+        (V2, True, "+memory"),
+        (V1, True, "trial"),
+    ],
+)
+def test_what_is_missing(controller: Controller | None, root: bool, said: str) -> None:
+    assert said in missing_group("memory", machine(controller, root))
+
+
+def test_the_strongest_means_lack_nothing() -> None:
+    base = Base(2, "unified", Path("/sys/fs/cgroup"), Path("/sys/fs/cgroup"))
+    strong = Means(memory=base, cpu=base, kill=base, clock=base)
+    held = {holding.limit: holding for holding in explain(strong.enforced(), machine(V1))}
+    for limit in ("wall", "memory", "cpu", "kill"):
+        assert held[limit].weakness is None
+        assert held[limit].missing is None
+
+
+def test_weaker_means_say_what_they_let_pass_and_what_is_missing() -> None:
+    held = {holding.limit: holding for holding in explain(Means().enforced(), machine(None))}
+    assert set(held) == {"wall", *Means().enforced()}
+    for limit in ("memory", "cpu", "kill"):
+        assert held[limit].weakness
+        assert "is mounted" in str(held[limit].missing)
