@@ -10,7 +10,7 @@ from pathlib import Path
 
 from runner.sandbox import procfs
 
-CONTROLLERS_V1 = ("memory", "cpuset", "cpuacct", "freezer")
+CONTROLLERS_V1 = ("memory", "cpuset", "cpuacct", "freezer", "pids")
 FREEZE_SECONDS = 1.0
 
 
@@ -87,6 +87,11 @@ def distributing(base: Base, controllers: set[str]) -> Base | None:
                 return Base(2, base.controller, folder, base.root)
         folder = folder.parent
     return None
+
+
+def given(base: Base) -> set[str]:
+    """The controllers that a group (version 2) gives its children."""
+    return set((base.folder / "cgroup.subtree_control").read_text().split())
 
 
 @dataclass(frozen=True)

@@ -5,44 +5,93 @@ from __future__ import annotations
 import dataclasses
 import gc
 import os
+import resource
 import signal
 import socket
 import sys
 import tempfile
 import traceback
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import NoReturn
 
 import numpy as np
 
-from runner.sandbox import kernel
+from runner.sandbox import kernel, namespaces
 from runner.sandbox.contract import Work
-from runner.sandbox.task import Task, failure
+from runner.sandbox.task import Task, failure, map_array
 from runner.sandbox.wire import Message, Reader, record_message
 
 RECEIVE = 1 << 20
 
 
-def main(zygote: int, channel: int, log: int, doors: list[int], folder: str) -> NoReturn:
+@dataclass(frozen=True)
+class Start:
+    """What a child is forked with.
+
+    Attributes:
+        folder: Working folder and place of temporary files.
+        rlimits: What it limits itself to, by the names of ``resource``.
+        arrays: The arrays' names.
+    """
+
+    folder: str
+    rlimits: Mapping[str, int]
+    arrays: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Descriptors:
+    """What is open in a child at its start.
+
+    Attributes:
+        channel: To the owner.
+        log: Takes the place of stdout and stderr.
+        arrays: The arrays' files, in the order of their names.
+        doors: Through these the child joins its groups.
+    """
+
+    channel: int
+    log: int
+    arrays: tuple[int, ...]
+    doors: tuple[int, ...]
+
+    @classmethod
+    def received(cls, descriptors: list[int], arrays: int) -> Descriptors:
+        """In the order in which ``sent`` puts them, ``arrays`` of them being array files."""
+        channel, log, *rest = descriptors
+        return cls(channel, log, tuple(rest[:arrays]), tuple(rest[arrays:]))
+
+    def sent(self) -> list[int]:
+        """All of them."""
+        return [self.channel, self.log, *self.arrays, *self.doors]
+
+
+def main(zygote: int, start: Start, descriptors: Descriptors) -> NoReturn:
     """Become the process of one work and run it.
 
     Args:
         zygote: The parent's process id.
-        channel: Descriptor of the channel to the owner.
-        log: Descriptor that takes the place of stdout and stderr.
-        doors: Descriptors through which the child joins its groups.
-        folder: Working folder and place of temporary files.
+        start: What it begins with.
+        descriptors: What it has open.
     """
     status = 1
     try:
         kernel.die_with_parent(zygote)
+        namespaces.dumpable(True)
         os.setsid()
-        for door in doors:
+        for door in descriptors.doors:
             os.write(door, b"0")
             os.close(door)
-        _take_over(log, folder)
-        with socket.socket(fileno=channel) as owner:
-            status = _run(owner)
+        _take_over(descriptors.log, start.folder)
+        _limit(start.rlimits)
+        arrays = {}
+        for name, descriptor in zip(start.arrays, descriptors.arrays, strict=True):
+            arrays[name] = map_array(descriptor)
+            os.close(descriptor)
+        os.set_inheritable(descriptors.channel, False)
+        with socket.socket(fileno=descriptors.channel) as owner:
+            status = _run(owner, arrays)
     except BaseException:
         traceback.print_exc()
     finally:
@@ -64,10 +113,21 @@ def _take_over(log: int, folder: str) -> None:
     gc.enable()
 
 
-def _run(owner: socket.socket) -> int:
+def _limit(rlimits: Mapping[str, int]) -> None:
+    for name, wanted in rlimits.items():
+        kind = getattr(resource, name)
+        _, most = resource.getrlimit(kind)
+        value = wanted if most == resource.RLIM_INFINITY else min(wanted, most)
+        resource.setrlimit(kind, (value, value))
+    if "RLIMIT_FSIZE" in rlimits:
+        # Python ignores it; not ignored, it tells the owner why the child ended.
+        signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
+
+
+def _run(owner: socket.socket, arrays: dict[str, np.ndarray]) -> int:
     work = _receive(owner)
     try:
-        task = Task.load(work)
+        task = Task.load(work, arrays)
         owner.sendall(Message({"kind": "ready"}).encode())
         # The owner reads its baselines, starts the clock and says go.
         owner.recv(1)
@@ -105,7 +165,6 @@ def work_message(work: Work) -> Message:
         "kind": "work",
         "function": work.function,
         "warm_up": work.warm_up,
-        "arrays": work.arrays,
         "evaluations": work.evaluations,
     }
     return Message(header, work.argument)

@@ -33,6 +33,9 @@ class CpuClock(Protocol):
     def start(self, pid: int) -> None:
         """The work's clock starts; ``pid`` is the child's."""
 
+    def used(self) -> float:
+        """Seconds since the start, while it runs."""
+
     def stop(self) -> None:
         """The work's clock stops."""
 
@@ -50,6 +53,9 @@ class GroupClock:
 
     def start(self, pid: int) -> None:
         self._start = self._now()
+
+    def used(self) -> float:
+        return self._now()[0] - self._start[0]
 
     def stop(self) -> None:
         self._stop = self._now()
@@ -71,13 +77,22 @@ class GroupClock:
 
 
 class ReapedClock:
-    """The sum over ended processes; the start is known to a clock tick (10 ms) only."""
+    """The sum over ended processes; the start is known to a clock tick (10 ms) only.
 
-    def __init__(self) -> None:
+    Args:
+        zygote: Its descendants are the tree. It waits for none before the work is over, so that
+            ended ones can still be counted.
+    """
+
+    def __init__(self, zygote: int) -> None:
+        self._zygote = zygote
         self._start = CpuTime(0, 0)
 
     def start(self, pid: int) -> None:
         self._start = CpuTime(*procfs.cpu_seconds(pid))
+
+    def used(self) -> float:
+        return procfs.tree_cpu_seconds(self._zygote) - self._start.user - self._start.system
 
     def stop(self) -> None:
         """The end of the tree can't be told from its work here."""

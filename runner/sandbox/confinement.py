@@ -6,15 +6,33 @@ import contextlib
 import os
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from runner.sandbox.cgroups import Base, Group
 from runner.sandbox.clock import CpuClock, CpuTime, GroupClock, ReapedClock
 from runner.sandbox.contract import Limits, Usage
+from runner.sandbox.crowd import CrowdGroup, CrowdLimit, CrowdWatch
+from runner.sandbox.ledger import End
 from runner.sandbox.means import Means
 from runner.sandbox.memory import MemoryGroup, MemoryLimit, Watchdog
 
 MIB = 1 << 20
 EMPTY_SECONDS = 5.0
+USER_SLACK = 8
+"""Processes of a sandbox's own user beside a work's: the zygote, and who made its namespaces."""
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What the kernel or a watchdog has counted so far.
+
+    Attributes:
+        oom_kills: Processes killed for want of memory.
+        refused: Processes that were one too many.
+    """
+
+    oom_kills: int = 0
+    refused: int = 0
 
 
 class Confinement:
@@ -26,31 +44,68 @@ class Confinement:
         limits: The work's.
         cores: Those it may use.
         zygote: Process id of the one that forks its child.
+        own_user: Whether nothing but this sandbox counts as its user's processes.
 
     Raises:
         OSError: A group could not be made, though a probe could.
     """
 
-    def __init__(self, means: Means, name: str, limits: Limits, cores: Sequence[int], zygote: int):
+    def __init__(
+        self,
+        means: Means,
+        name: str,
+        limits: Limits,
+        cores: Sequence[int],
+        zygote: int,
+        own_user: bool = False,
+    ):
         self._groups: dict[Base, Group] = {}
+        self._limits = limits
+        self._own_user = own_user
+        self.parallel = len(cores) if means.cpu else os.cpu_count() or 1
+        bases = [means.memory, means.cpu, means.kill, means.clock]
+        if limits.processes is not None:
+            bases.append(means.processes)
         try:
-            for base in (means.memory, means.cpu, means.kill, means.clock):
+            for base in bases:
                 if base is not None and base not in self._groups:
                     self._groups[base] = Group.make(base, name)
             self._killer = self._groups[means.kill] if means.kill else None
             if means.cpu:
                 self._groups[means.cpu].write("cpuset.cpus", ",".join(map(str, cores)))
-            self.memory: MemoryLimit = (
+            self._memory: MemoryLimit = (
                 MemoryGroup(self._groups[means.memory], limits.memory)
                 if means.memory
                 else Watchdog(zygote, limits.memory)
             )
+            self._crowd = self._crowd_limit(means, zygote)
         except OSError:
             self.close()
             raise
         self._clock: CpuClock = (
-            GroupClock(self._groups[means.clock]) if means.clock else ReapedClock()
+            GroupClock(self._groups[means.clock]) if means.clock else ReapedClock(zygote)
         )
+
+    def _crowd_limit(self, means: Means, zygote: int) -> CrowdLimit | None:
+        if self._limits.processes is None:
+            return None
+        if means.processes:
+            return CrowdGroup(self._groups[means.processes], self._limits.processes)
+        return CrowdWatch(zygote, self._limits.processes)
+
+    @property
+    def rlimits(self) -> dict[str, int]:
+        """What the child sets on itself, by the names of ``resource``."""
+        limits = self._limits
+        wanted = {
+            "RLIMIT_FSIZE": limits.file_size,
+            "RLIMIT_NOFILE": limits.open_files,
+            "RLIMIT_AS": self._memory.address_space,
+        }
+        if self._own_user and isinstance(self._crowd, CrowdWatch) and limits.processes:
+            # The watchdog judges; this keeps a crowd from growing faster than it looks.
+            wanted["RLIMIT_NPROC"] = limits.processes + USER_SLACK
+        return {name: value for name, value in wanted.items() if value is not None}
 
     @contextlib.contextmanager
     def doors(self) -> Iterator[list[int]]:
@@ -64,22 +119,45 @@ class Confinement:
 
     def admit(self, pid: int) -> bool:
         """Whether the child stands in every group, which it must before it is told to go."""
-        self.memory.admit(pid)
         return all(group.holds(pid) for group in self._groups.values())
 
     def start(self, pid: int) -> None:
         """The work's clock starts."""
-        self.memory.start()
+        self._memory.start()
         self._clock.start(pid)
+
+    def cpu_seconds(self) -> float:
+        """What the tree has used since the start."""
+        return self._clock.used()
+
+    @property
+    def tick(self) -> float | None:
+        """Seconds after which ``look`` wants to be called again; None: never."""
+        ticks = [self._memory.tick, None if self._crowd is None else self._crowd.tick]
+        return min((tick for tick in ticks if tick is not None), default=None)
+
+    def look(self) -> End | None:
+        """Why the owner has to kill the tree now, if it has to."""
+        if self._memory.look():
+            return End("memory", "memory")
+        if self._crowd is not None and self._crowd.look():
+            return End("crash", "processes")
+        return None
+
+    def evidence(self) -> Evidence:
+        """What was counted so far."""
+        return Evidence(self._memory.kills(), 0 if self._crowd is None else self._crowd.refused())
 
     def stop(self) -> None:
         """The work's clock stops; what ending the tree takes isn't its own."""
         self._clock.stop()
 
-    def kill(self) -> None:
-        """Kill the whole tree, where there is a group to kill; the zygote's sweep does the rest."""
-        if self._killer is not None:
-            self._killer.kill()
+    def kill(self) -> bool:
+        """Kill the whole tree; False where no group can and the zygote has to look for it."""
+        if self._killer is None:
+            return False
+        self._killer.kill()
+        return True
 
     def usage(self, wall: float, reaped: CpuTime) -> Usage:
         """What the tree used since the start.
@@ -94,9 +172,9 @@ class Confinement:
             cpu_seconds=time.user + time.system,
             user_seconds=time.user,
             system_seconds=time.system,
-            peak_mib=_mib(self.memory.peak()),
-            baseline_mib=_mib(self.memory.baseline()),
-            oom_kills=self.memory.kills(),
+            peak_mib=_mib(self._memory.peak()),
+            baseline_mib=_mib(self._memory.baseline()),
+            oom_kills=self._memory.kills(),
         )
 
     def close(self) -> None:

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import select
+import signal
 import socket
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 
-from runner.sandbox.child import RECEIVE, work_message
+from runner.sandbox import task
+from runner.sandbox.child import RECEIVE, Descriptors, Start, work_message
 from runner.sandbox.clock import CpuTime
-from runner.sandbox.confinement import Confinement
+from runner.sandbox.confinement import Confinement, Evidence
 from runner.sandbox.contract import Limits, Result, Work
-from runner.sandbox.ledger import End, Ledger, MalformedError
-from runner.sandbox.task import told
+from runner.sandbox.ledger import End, Ledger, MalformedError, Reading
 from runner.sandbox.warm import Forked, Swept, Zygote, ZygoteError
 from runner.sandbox.wire import Message, Reader, read_index, read_record
 
 LOG_BYTES = 64 << 10
+CPU_TICK = 0.005
 STARTUP_SECONDS = 120.0
 """What importing, mapping and warming up may take before the clock starts."""
 
@@ -40,7 +44,9 @@ class Execution:
         self._confinement = confinement
         self._work = work
         self._folder = folder
-        self._ledger = Ledger(work.evaluations, limits.seconds)
+        self._cpu_limited = limits.cpu_seconds is not None
+        cpu_seconds = float("inf") if limits.cpu_seconds is None else limits.cpu_seconds
+        self._ledger = Ledger(work.evaluations, Reading(limits.seconds, cpu_seconds))
         self._reader = Reader()
         self._log = bytearray()
         self._log_end = -1
@@ -51,7 +57,7 @@ class Execution:
         self._startup_deadline = time.monotonic() + STARTUP_SECONDS
         self._admitted = False
         self._started: float | None = None
-        self._kills_seen = 0
+        self._seen = Evidence()
         self._over = False
         self._exited = False
         self._end: End | None = None
@@ -70,7 +76,7 @@ class Execution:
             except ZygoteError as error:
                 self._zygote.close()
                 self._finish(End("infra", "zygote", str(error)))
-            return self._conclude(time.monotonic(), enforced)
+            return self._conclude(enforced)
         finally:
             self._release()
 
@@ -78,9 +84,12 @@ class Execution:
         self._log_end, log_theirs = os.pipe2(os.O_CLOEXEC)
         self._channel, channel_theirs = socket.socketpair()
         try:
-            with self._confinement.doors() as doors:
-                descriptors = [channel_theirs.fileno(), log_theirs, *doors]
-                self._zygote.fork(self._folder, descriptors)
+            with self._confinement.doors() as doors, _opened(self._work.arrays) as arrays:
+                files, gates = tuple(arrays.values()), tuple(doors)
+                self._zygote.fork(
+                    Start(self._folder, self._confinement.rlimits, tuple(arrays)),
+                    Descriptors(channel_theirs.fileno(), log_theirs, files, gates),
+                )
         finally:
             os.close(log_theirs)
             channel_theirs.close()
@@ -106,11 +115,14 @@ class Execution:
                 handle()
         if self._over:
             return
-        if self._confinement.memory.look():
-            self._finish(End("memory", "oom"))
+        end = self._confinement.look()
+        if end is not None:
+            self._finish(end)
         elif time.monotonic() >= self._deadline:
             late = End("timeout", "wall") if self._ledger.started else End("infra", "startup")
             self._finish(self._judged(late))
+        elif self._cpu_left() <= 0:
+            self._finish(self._judged(End("timeout", "cpu")))
 
     @property
     def _deadline(self) -> float:
@@ -119,8 +131,21 @@ class Execution:
     def _patience(self) -> float:
         """Milliseconds that poll may wait."""
         seconds = max(0.0, self._deadline - time.monotonic())
-        tick = self._confinement.memory.tick
+        if self._cpu_limited and self._ledger.started:
+            # Sooner it can't be used up, by all cores together.
+            soonest = self._cpu_left() / self._confinement.parallel
+            seconds = min(seconds, max(soonest, CPU_TICK))
+        tick = self._confinement.tick
         return 1000 * min(seconds, 3600.0 if tick is None else tick)
+
+    def _cpu_left(self) -> float:
+        started = self._cpu_limited and self._ledger.started
+        return self._ledger.cpu_left(self._now()) if started else float("inf")
+
+    def _now(self) -> Reading:
+        """The clocks by which evaluations are judged."""
+        used = self._confinement.cpu_seconds() if self._cpu_limited and self._started else 0.0
+        return Reading(time.monotonic(), used)
 
     def _hear(self) -> None:
         """Take what came over the channel, and when."""
@@ -131,7 +156,7 @@ class Execution:
         if not data:
             self._poll.unregister(self._channel.fileno())
             return
-        now = time.monotonic()
+        now = self._now()
         try:
             for message in self._reader.feed(data):
                 self._take(message, now)
@@ -140,7 +165,7 @@ class Execution:
         except MalformedError as error:
             self._finish(self._judged(End("crash", "result", str(error))))
 
-    def _take(self, message: Message, now: float) -> None:
+    def _take(self, message: Message, now: Reading) -> None:
         match message.kind:
             case "joined" if not self._admitted:
                 self._admit()
@@ -151,7 +176,7 @@ class Execution:
             case "record":
                 self._ledger.record(read_index(message), *read_record(message), now)
                 # The evaluation coped with whatever the kernel killed before.
-                self._kills_seen = self._confinement.memory.kills()
+                self._seen = self._confinement.evidence()
             case "done":
                 complete = self._ledger.complete
                 self._finish(None if complete else self._judged(End("crash", "no result")))
@@ -175,7 +200,7 @@ class Execution:
         assert self._child is not None
         self._confinement.start(self._child.pid)
         self._started = time.monotonic()
-        self._ledger.start(self._started)
+        self._ledger.start(Reading(self._started))
         self._tell(b"!")
 
     def _tell(self, data: bytes) -> None:
@@ -216,24 +241,27 @@ class Execution:
         self._over = True
 
     def _judged(self, end: End) -> End:
-        """``end``, or want of memory where the kernel killed for it since the last record."""
-        if self._confinement.memory.kills() > self._kills_seen:
-            return End("memory", "oom")
+        """``end``, or what is behind it: want of memory or of processes since the last record."""
+        found = self._confinement.evidence()
+        if found.oom_kills > self._seen.oom_kills:
+            return End("memory", "memory")
+        if found.refused > self._seen.refused:
+            return End("crash", "processes", end.error)
         return end
 
-    def _conclude(self, now: float, enforced: Mapping[str, str]) -> Result:
+    def _conclude(self, enforced: Mapping[str, str]) -> Result:
         """Kill, drain, read, and say what became of each evaluation."""
+        now = self._now()
         self._confinement.stop()
-        self._confinement.kill()
         try:
-            swept = self._zygote.sweep()
+            swept = self._zygote.sweep(look=not self._confinement.kill())
         except ZygoteError:
             # Its own end takes the child along, and closing it whatever carries its mark.
             self._zygote.close()
             swept = Swept(None, CpuTime(0, 0))
         self._drain_rest()
         end = self._exit_end(swept.status) if self._exited else self._end
-        wall = 0.0 if self._started is None else now - self._started
+        wall = 0.0 if self._started is None else now.wall - self._started
         return Result(
             findings=self._ledger.close(end, now),
             usage=self._confinement.usage(wall, swept.time),
@@ -246,6 +274,8 @@ class Execution:
             return End("infra", "zygote", "the zygote ended")
         if not self._admitted:
             return End("infra", "startup", "the child ended before it was told its work")
+        if status == -signal.SIGXFSZ and "RLIMIT_FSIZE" in self._confinement.rlimits:
+            return End("crash", "file-size")
         if status < 0:
             return self._judged(End("crash", f"signal {-status}"))
         return self._judged(End("crash", f"exit {status}" if status else "no result"))
@@ -266,6 +296,17 @@ class Execution:
             self._channel.close()
         if self._child is not None:
             os.close(self._child.pidfd)
+
+
+@contextlib.contextmanager
+def _opened(folder: str | None) -> Iterator[dict[str, int]]:
+    """Descriptors of a folder's arrays: the child may not be able to reach the files."""
+    with contextlib.ExitStack() as stack:
+        files = {} if folder is None else task.array_files(Path(folder))
+        yield {
+            name: stack.enter_context(path.open("rb", buffering=0)).fileno()
+            for name, path in files.items()
+        }
 
 
 def _received(channel: socket.socket, flags: int = 0) -> bytes | None:
@@ -289,5 +330,5 @@ def _raised(message: Message) -> End:
     """The end that the child made of an exception of the code under test."""
     match message.header:
         case {"outcome": "error" | "memory" as outcome, "reason": str(name), "error": str(text)}:
-            return End(outcome, told(name), told(text))
+            return End(outcome, task.told(name), task.told(text))
     raise MalformedError("an error without name and text")

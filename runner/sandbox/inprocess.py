@@ -5,13 +5,14 @@ from __future__ import annotations
 import time
 import traceback
 from collections.abc import Mapping
+from pathlib import Path
 from types import TracebackType
 
 import numpy as np
 
 from runner.sandbox.contract import Limits, Result, Usage, Work
-from runner.sandbox.ledger import End, Ledger
-from runner.sandbox.task import Task, failure
+from runner.sandbox.ledger import End, Ledger, Reading
+from runner.sandbox.task import Task, array_files, failure
 from runner.sandbox.wire import plain_arrays, plain_fields
 
 
@@ -42,24 +43,29 @@ class InProcess:
 
         An exception of the function becomes outcome ``error``; KeyboardInterrupt goes through.
         """
-        ledger = Ledger(work.evaluations, float("inf"))
+        ledger = Ledger(work.evaluations, Reading(float("inf"), float("inf")))
         start = time.monotonic()
         end: End | None = None
         trace = ""
         try:
-            task = Task.load(work)
+            task = Task.load(work, _arrays(work))
             start = time.monotonic()
-            ledger.start(start)
+            ledger.start(Reading(start))
             task.function(task.arrays, task.argument, _Report(ledger))
         except Exception as error:
             end, trace = failure(error), traceback.format_exc()
         now = time.monotonic()
         return Result(
-            findings=ledger.close(end, now),
+            findings=ledger.close(end, Reading(now)),
             usage=Usage(wall_seconds=now - start if ledger.started else 0.0),
             log_tail=trace,
             enforced=self.enforced,
         )
+
+
+def _arrays(work: Work) -> dict[str, np.ndarray]:
+    files = {} if work.arrays is None else array_files(Path(work.arrays))
+    return {name: np.load(file, mmap_mode="r") for name, file in files.items()}
 
 
 class _Report:
@@ -69,7 +75,7 @@ class _Report:
         self._ledger = ledger
 
     def checkpoint(self, index: int) -> None:
-        self._ledger.checkpoint(index, time.monotonic())
+        self._ledger.checkpoint(index, Reading(time.monotonic()))
 
     def record(
         self,
@@ -79,4 +85,5 @@ class _Report:
     ) -> None:
         # The same conversions as on the way out of a sandbox: what fails there fails here.
         arrays = None if predictions is None else plain_arrays(predictions)
-        self._ledger.record(index, plain_fields(fields), arrays, time.monotonic())
+        now = Reading(time.monotonic())
+        self._ledger.record(index, plain_fields(fields), arrays, now)

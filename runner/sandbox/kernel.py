@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ctypes
+import mmap
 import os
 import signal
 
 _SET_DEATH_SIGNAL = 1
 _SET_CHILD_SUBREAPER = 36
+_FAILED = ctypes.c_void_p(-1).value
 
 
 def die_with_parent(parent: int) -> None:
@@ -26,8 +28,34 @@ def adopt_orphans() -> None:
     _prctl(_SET_CHILD_SUBREAPER, 1)
 
 
+def map_file(descriptor: int) -> memoryview:
+    """The content of a file, mapped for reading for as long as the process lives.
+
+    Raises:
+        OSError: It can't be mapped, as where it is empty.
+    """
+    size = os.fstat(descriptor).st_size
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.mmap.restype = ctypes.c_void_p
+    address = libc.mmap(
+        None,
+        ctypes.c_size_t(size),
+        mmap.PROT_READ,
+        mmap.MAP_SHARED,
+        descriptor,
+        ctypes.c_long(0),
+    )
+    if address in (None, _FAILED):
+        raise _error()
+    return memoryview((ctypes.c_char * size).from_address(address))
+
+
 def _prctl(option: int, value: int) -> None:
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.prctl(option, ctypes.c_ulong(value), 0, 0, 0) != 0:
-        number = ctypes.get_errno()
-        raise OSError(number, os.strerror(number))
+        raise _error()
+
+
+def _error() -> OSError:
+    number = ctypes.get_errno()
+    return OSError(number, os.strerror(number))

@@ -1,6 +1,6 @@
 """What became of each evaluation of a work: a pure account of messages and times.
 
-The times are the owner's clock at the arrival of a message. An evaluation's own clock leaves out
+The times are the owner's clocks at the arrival of a message. An evaluation's own clocks leave out
 what the others spent on scoring, from their checkpoint to their record, so that in a shared fit
 each evaluation has the limit that it would have had alone.
 """
@@ -29,20 +29,34 @@ class End:
     error: str | None = None
 
 
+@dataclass(frozen=True)
+class Reading:
+    """Two clocks at one moment: the owner's, and what the tree has used of processors; seconds."""
+
+    wall: float
+    cpu: float = 0.0
+
+    def __add__(self, other: Reading) -> Reading:
+        return Reading(self.wall + other.wall, self.cpu + other.cpu)
+
+    def __sub__(self, other: Reading) -> Reading:
+        return Reading(self.wall - other.wall, self.cpu - other.cpu)
+
+
 class Ledger:
     """Takes down what a work reports.
 
     Args:
         evaluations: How many records are to come, numbered from 0 in the order they come.
-        seconds: Limit of each evaluation's own clock.
+        limits: Of each evaluation's own clocks.
     """
 
-    def __init__(self, evaluations: int, seconds: float):
+    def __init__(self, evaluations: int, limits: Reading):
         self._evaluations = evaluations
-        self._seconds = seconds
-        self._start: float | None = None
-        self._scored = 0.0
-        self._checkpoint: float | None = None
+        self._limits = limits
+        self._start: Reading | None = None
+        self._scored = Reading(0.0)
+        self._checkpoint: Reading | None = None
         self._findings: list[Finding] = []
 
     @property
@@ -56,9 +70,15 @@ class Ledger:
     @property
     def deadline(self) -> float:
         """When the evaluation that runs now has used up its own clock; infinity before a start."""
-        return float("inf") if self._start is None else self._start + self._scored + self._seconds
+        if self._start is None:
+            return float("inf")
+        return (self._start + self._scored + self._limits).wall
 
-    def start(self, now: float) -> None:
+    def cpu_left(self, now: Reading) -> float:
+        """What the evaluation that runs now may still use of processors, in seconds."""
+        return self._limits.cpu - self._own_clocks(now).cpu
+
+    def start(self, now: Reading) -> None:
         """The clock starts.
 
         Raises:
@@ -68,7 +88,7 @@ class Ledger:
             raise MalformedError("a second start")
         self._start = now
 
-    def checkpoint(self, index: int, now: float) -> None:
+    def checkpoint(self, index: int, now: Reading) -> None:
         """Evaluation ``index`` begins its scoring.
 
         Raises:
@@ -84,7 +104,7 @@ class Ledger:
         index: int,
         fields: Mapping[str, Any],
         predictions: Mapping[str, np.ndarray] | None,
-        now: float,
+        now: Reading,
     ) -> None:
         """Evaluation ``index`` handed over its results.
 
@@ -92,27 +112,29 @@ class Ledger:
             MalformedError: It isn't this evaluation's turn.
         """
         self._expect(index)
-        wall = self._own_clock(now)
-        if wall > self._seconds:
-            finding = Finding("timeout", wall, reason="wall")
+        own = self._own_clocks(now)
+        if own.wall > self._limits.wall:
+            finding = Finding("timeout", own.wall, reason="wall")
+        elif own.cpu > self._limits.cpu:
+            finding = Finding("timeout", own.wall, reason="cpu")
         else:
-            finding = Finding("ok", wall, fields=dict(fields), predictions=predictions)
+            finding = Finding("ok", own.wall, fields=dict(fields), predictions=predictions)
         self._findings.append(finding)
         if self._checkpoint is not None:
-            self._scored += now - self._checkpoint
+            self._scored = self._scored + (now - self._checkpoint)
             self._checkpoint = None
 
-    def close(self, end: End | None, now: float) -> tuple[Finding, ...]:
+    def close(self, end: End | None, now: Reading) -> tuple[Finding, ...]:
         """The findings: those recorded stand, all others share ``end``.
 
         Where the work returned without all of its records (``end`` is None), they are crashes.
         """
         cause = end or End("crash", "no result")
-        wall = 0.0 if self._start is None else self._own_clock(now)
+        wall = 0.0 if self._start is None else self._own_clocks(now).wall
         missing = Finding(cause.outcome, wall, reason=cause.reason, error=cause.error)
         return (*self._findings, *[missing] * (self._evaluations - len(self._findings)))
 
-    def _own_clock(self, now: float) -> float:
+    def _own_clocks(self, now: Reading) -> Reading:
         assert self._start is not None
         return now - self._start - self._scored
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import functools
 import json
 import os
@@ -12,18 +13,25 @@ import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
 
-from runner.sandbox import cgroups, owner, procfs
+from runner.sandbox import cgroups, jail, namespaces, owner, procfs
 from runner.sandbox.cgroups import Base, Group
 from runner.sandbox.contract import Trust
+from runner.sandbox.crowd import CrowdGroup, refused_forks
+from runner.sandbox.jail import Jail
 from runner.sandbox.memory import limit_memory, oom_kills
 
 PROBE_MEMORY = 32 << 20
 PROBE_SECONDS = 5.0
 
-_NAMES = ("memory", "cpu", "kill", "clock")
+PROBE_CROWD = 8
 
-# Joins the groups, widens its affinity, leaves a daemon behind, then allocates past the limit.
+_NAMES = ("memory", "cpu", "kill", "clock", "processes")
+
+# Joins the groups, widens its affinity, leaves a daemon behind, forks past the limit, then
+# allocates past the limit.
 _PROBE = """
 import os, sys, time
 refused = []
@@ -41,12 +49,35 @@ if not daemon:
     os.setsid()
     time.sleep(60)
     os._exit(0)
-print([daemon, refused, sorted(os.sched_getaffinity(0))], flush=True)
+forked = 0
+try:
+    for forked in range(16):
+        if not os.fork():
+            os._exit(0)
+except OSError:
+    pass
+print([daemon, refused, sorted(os.sched_getaffinity(0)), forked], flush=True)
 hog = bytearray(b"x") * (96 << 20)
 print("survived", flush=True)
 time.sleep(60)
 """
 
+# Leaves a file in shared memory, and fails where it can write to control groups.
+_PRIVATE_PROBE = """
+import importlib.util, json, os, sys
+config = json.loads(sys.argv[1])
+place = importlib.util.spec_from_file_location("namespaces", config["namespaces"])
+namespaces = importlib.util.module_from_spec(place)
+place.loader.exec_module(namespaces)
+namespaces.enter(config["view"])
+open("/dev/shm/" + sys.argv[2], "x").close()
+shared = len(open("/proc/sysvipc/shm").readlines()) > 1
+writable = any("cgroup.procs" in files and os.access(folder + "/cgroup.procs", os.W_OK)
+               for folder, _, files in os.walk("/sys/fs/cgroup"))
+sys.exit(shared or writable)
+"""
+
+Private = Literal["root", "user"]
 Choices = dict[str, list[Base]]
 """For each of a Means' attributes where its groups may be made, the strongest first."""
 
@@ -60,29 +91,47 @@ class Means:
         cpu: Cpusets; else the affinity that the zygote starts with.
         kill: Groups whose processes can be killed all at once; else the zygote's descendants.
         clock: Groups that count CPU time; else the times of reaped processes.
+        processes: Groups that limit how many processes there are; else a watchdog counts them.
+        private: Whose rights give a sandbox shared memory of its own; None: it has none.
+        jail: How somebody else's code is confined; None: it can't be, or nobody asked.
     """
 
     memory: Base | None = None
     cpu: Base | None = None
     kill: Base | None = None
     clock: Base | None = None
+    processes: Base | None = None
+    private: Private | None = None
+    jail: Jail | None = None
 
     def enforced(self, trust: Trust = "fits") -> dict[str, str]:
         """What each limit rests on, as a row of results tells it; ``none``: it isn't held."""
         kill = "cgroup.kill" if self.kill and self.kill.version == 2 else "freezer"
-        return {
-            "memory": f"cgroup-v{self.memory.version}" if self.memory else "rlimit+watchdog",
+        own_user = self.private == "user" or trust == "archive"
+        found = {
+            "memory": _version(self.memory) or "rlimit+watchdog",
             "cpu": "cpuset" if self.cpu else "affinity",
             "kill": kill if self.kill else "subreaper",
-            "cpu_time": "none",
-            "processes": "none",
-            "file_size": "none",
-            "open_files": "none",
+            "cpu_time": _version(self.clock) or "procfs",
+            "processes": _version(self.processes) or ("rlimit+" * own_user + "watchdog"),
+            "file_size": "rlimit",
+            "open_files": "rlimit",
             "files": "none",
             "network": "none",
             "visibility": "none",
-            "shared_memory": "none",
+            "user": "none",
+            "shared_memory": "namespaces" if self.private else "none",
+            "groups": "read-only" if self.private else "none",
         }
+        if trust == "archive" and self.jail is not None:
+            found |= self.jail.enforced()
+            if self.kill is None:
+                found["kill"] = "pid-namespace"
+        return found
+
+
+def _version(base: Base | None) -> str | None:
+    return None if base is None else f"cgroup-v{base.version}"
 
 
 def candidates(own: Mapping[str, Base]) -> Choices:
@@ -99,6 +148,7 @@ def candidates(own: Mapping[str, Base]) -> Choices:
         "cpu": _present(home if "cpuset" in given else None, own.get("cpuset")),
         "kill": _present(home, own.get("freezer")),
         "clock": _present(home, own.get("cpuacct")),
+        "processes": _present(home if "pids" in given else None, own.get("pids")),
     }
     if not given:
         # A version 2 group that limits nothing is joined under the lock that Group.door avoids:
@@ -111,10 +161,10 @@ def candidates(own: Mapping[str, Base]) -> Choices:
 def _home(unified: Base | None) -> tuple[Base | None, set[str]]:
     """Where version 2 groups are made, and which limits they get there."""
     if unified is not None:
-        for given in ({"memory", "cpuset"}, {"memory"}, {"cpuset"}):
-            base = cgroups.distributing(unified, given)
+        for needed in ({"memory", "cpuset"}, {"memory"}, {"cpuset"}, {"pids"}):
+            base = cgroups.distributing(unified, needed)
             if base is not None:
-                return base, given
+                return base, cgroups.given(base)
     return unified, set()
 
 
@@ -123,14 +173,24 @@ def _present(*bases: Base | None) -> list[Base]:
 
 
 @functools.cache
-def probe() -> Means:
-    """The means that work here, each tried: allocate past a limit, leave the cores, daemonise.
+def probe(trust: Trust = "fits") -> Means:
+    """The means that work here, each tried: allocate past a limit, leave the cores, daemonise...
 
-    Takes some 40 ms the first time in a process.
+    Takes some 60 ms the first time in a process, and as much again for an archive's.
+
+    Args:
+        trust: Whose code is to run: how an archive's is confined is tried only where it matters.
     """
+    if trust == "archive":
+        return dataclasses.replace(probe(), jail=jail.probe())
+    return dataclasses.replace(_groups(), private=_private())
+
+
+def _groups() -> Means:
     choices = candidates(cgroups.own_bases())
     while True:
-        means = Means(**{name: bases[0] for name, bases in choices.items() if bases})
+        best = {name: bases[0] for name, bases in choices.items() if bases}
+        means = dataclasses.replace(Means(), **best)  # type: ignore[arg-type]
         failed = _try(means)
         if not failed:
             return means
@@ -163,19 +223,26 @@ def _failures(used: Mapping[str, Base], groups: Mapping[Base, Group]) -> set[str
         if "memory" in used:
             limit_memory(groups[used["memory"]], PROBE_MEMORY)
     with contextlib.suppress(OSError):
+        if "processes" in used:
+            CrowdGroup(groups[used["processes"]], PROBE_CROWD)
+    with contextlib.suppress(OSError):
         if "cpu" in used:
             groups[used["cpu"]].write("cpuset.cpus", core)
     with _probing(groups.values()) as process:
         line = _line(process)
         if not line:
             return set(used)
-        daemon, refused, cores = json.loads(line)
+        daemon, refused, cores, forked = json.loads(line)
         places = list(groups)
         failed = {name for name, base in used.items() if places.index(base) in refused}
         # No second line comes from a process that was killed; the daemon keeps the pipe open.
         _wait(process)
         if "memory" in used and oom_kills(groups[used["memory"]]) == 0:
             failed.add("memory")
+        if "processes" in used and (
+            forked >= PROBE_CROWD or refused_forks(groups[used["processes"]]) == 0
+        ):
+            failed.add("processes")
         if "cpu" in used and cores != [core]:
             failed.add("cpu")
         if "kill" in used:
@@ -184,6 +251,23 @@ def _failures(used: Mapping[str, Base], groups: Mapping[Base, Group]) -> set[str
                 failed.add("kill")
         procfs.kill(daemon)
     return failed
+
+
+def _private() -> Private | None:
+    """Whose rights suffice for shared memory of one's own, tried."""
+    whose: Private = "root" if os.getuid() == 0 else "user"
+    config = {
+        "namespaces": namespaces.__file__,
+        "view": {"kind": "private", "user": whose == "user"},
+    }
+    # It stays visible outside if it isn't private; the name is then removed below.
+    name = owner.new_name()
+    command = [sys.executable, "-I", "-S", "-c", _PRIVATE_PROBE, json.dumps(config), name]
+    finished = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False)
+    seen = Path(namespaces.SHARED_MEMORY, name)
+    leaked = seen.exists()
+    seen.unlink(missing_ok=True)
+    return whose if finished.returncode == 0 and not leaked else None
 
 
 @contextlib.contextmanager

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import resource
 from typing import Protocol
 
 from runner.sandbox import procfs
@@ -22,8 +21,9 @@ class MemoryLimit(Protocol):
 
     tick: float | None
 
-    def admit(self, pid: int) -> None:
-        """The child exists and has not been told to go yet."""
+    @property
+    def address_space(self) -> int | None:
+        """Bytes that each process may map; None: as many as it likes."""
 
     def start(self) -> None:
         """The clock starts: what is used now is the baseline."""
@@ -48,14 +48,12 @@ class MemoryGroup:
     """
 
     tick: float | None = None
+    address_space: int | None = None
 
     def __init__(self, group: Group, size: int):
         self._group = group
         self._baseline: int | None = None
         limit_memory(group, size)
-
-    def admit(self, pid: int) -> None:
-        """The group knows it already."""
 
     def start(self) -> None:
         v2 = self._group.version == 2
@@ -98,11 +96,10 @@ class Watchdog:
         self._peak = 0
         self._struck = False
 
-    def admit(self, pid: int) -> None:
-        room = procfs.virtual_bytes(pid) + self._size + ADDRESS_SLACK
-        _, hard = resource.prlimit(pid, resource.RLIMIT_AS)
-        if hard == resource.RLIM_INFINITY or room < hard:
-            resource.prlimit(pid, resource.RLIMIT_AS, (room, room))
+    @property
+    def address_space(self) -> int | None:
+        """Bytes that each process may map, what it takes over from the zygote included."""
+        return procfs.virtual_bytes(self._zygote) + self._size + ADDRESS_SLACK
 
     def start(self) -> None:
         self._peak = 0

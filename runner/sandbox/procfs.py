@@ -56,6 +56,30 @@ def _children(pid: int) -> list[int]:
     return found
 
 
+def crowd(root: int) -> int:
+    """Processes and threads below ``root``; zombies, which only wait to be counted, left out."""
+    return sum(_threads(pid) for pid in descendants(root))
+
+
+def _threads(pid: int) -> int:
+    stat = _stat(pid)
+    return 0 if stat is None or stat[0] == "Z" else int(stat[17])
+
+
+def tree_cpu_seconds(root: int) -> float:
+    """User and system seconds of all below ``root``, zombies and waited-for children included."""
+    return sum(sum(cpu_seconds(pid)) for pid in descendants(root))
+
+
+def of_descriptor(pidfd: int) -> int:
+    """The process that a pidfd means, by its number here, whatever namespace it came from.
+
+    -1 where it was waited for already.
+    """
+    text = (PROC / "self/fdinfo" / str(pidfd)).read_text()
+    return next(int(line[4:]) for line in text.splitlines() if line.startswith("Pid:"))
+
+
 def anonymous_bytes(pid: int) -> int:
     """Resident memory that no file backs, shared memory made by the process included."""
     return sum(_fields(PROC / str(pid) / "status", ("RssAnon", "RssShmem")))

@@ -8,14 +8,19 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 from runner.errors import CannotRunError
+from runner.sandbox import namespaces
 from runner.sandbox.confinement import Confinement
 from runner.sandbox.contract import Finding, Limits, Result, Trust, Usage, Work
 from runner.sandbox.execution import Execution
 from runner.sandbox.means import Means, probe
 from runner.sandbox.owner import new_name, sweep_leftovers
-from runner.sandbox.warm import Zygote, ZygoteError
+from runner.sandbox.warm import Surrounding, Zygote, ZygoteError
+
+VISIBLE = ("PATH", "LANG", "LC_ALL", "TZ")
+"""What an archive's code sees of the owner's environment."""
 
 
 class Sandbox:
@@ -30,7 +35,9 @@ class Sandbox:
         preload: Modules that the parent imports, so that no work has to.
         scratch: Where works get their working folders; the system's temporary folder by default.
         means: By which means limits are held; what ``probe`` finds by default.
-        trust: Whose code the works run.
+        trust: Whose code the works run. An archive's gets a fresh parent for each work, which
+            sees the system, this interpreter and this package, and writes to the work's folder.
+        readable: Files and folders that an archive's code may read beside those.
 
     Raises:
         CannotRunError: An archive's code can't be confined here.
@@ -45,14 +52,20 @@ class Sandbox:
         scratch: Path | None = None,
         means: Means | None = None,
         trust: Trust = "fits",
+        readable: Sequence[Path] = (),
     ):
-        if trust == "archive":
-            raise CannotRunError("somebody else's code can't be confined here")
         self._cores = tuple(cores)
         self._threads = threads
         self._preload = tuple(preload)
         self._scratch = scratch or Path(tempfile.gettempdir())
-        self._means = means
+        self._trust = trust
+        self._readable = [os.path.abspath(path) for path in readable]
+        self._means = probe(trust) if means is None else means
+        if trust == "archive" and self._means.jail is None:
+            raise CannotRunError(
+                "somebody else's code can't be confined here: it needs bubblewrap (bwrap), or the "
+                "right to make user namespaces or, as root, others; `runner doctor` tells more"
+            )
         self._zygote: Zygote | None = None
 
     def __enter__(self) -> Sandbox:
@@ -69,8 +82,8 @@ class Sandbox:
 
     @property
     def enforced(self) -> Mapping[str, str]:
-        """What each limit rests on here: ``memory``, ``cpu`` and ``kill``."""
-        return self._found_means().enforced()
+        """What each limit rests on here, by its name; ``none``: it isn't held."""
+        return self._means.enforced(self._trust)
 
     def start(self) -> None:
         """Clear what dead owners left, and start the warm parent; ``run`` does so where needed.
@@ -82,7 +95,8 @@ class Sandbox:
             return
         self.close()
         sweep_leftovers(self._scratch)
-        self._zygote = Zygote(new_name(), self._cores, self._threads, self._preload)
+        if self._trust == "fits":
+            self._zygote = self._warmed(new_name(), Surrounding(self._own_memory()))
 
     def run(self, work: Work, limits: Limits) -> Result:
         """Run one work and say what became of each of its evaluations.
@@ -108,30 +122,50 @@ class Sandbox:
             self._zygote = None
 
     def _run(self, work: Work, limits: Limits) -> Result:
-        assert self._zygote is not None
-        means = self._found_means()
         name = new_name()
         folder = self._scratch / name
         folder.mkdir(mode=0o700)
         try:
-            confinement = Confinement(means, name, limits, self._cores, self._zygote.pid)
+            if self._trust == "archive":
+                self._zygote = self._warmed(name, self._jailed(folder, limits))
+            assert self._zygote is not None
+            own_user = self._trust == "archive" or self._means.private == "user"
+            confinement = Confinement(
+                self._means, name, limits, self._cores, self._zygote.pid, own_user
+            )
             try:
                 execution = Execution(self._zygote, confinement, work, limits, os.fspath(folder))
-                return execution.run(means.enforced())
+                return execution.run(self.enforced)
             finally:
                 confinement.close()
         finally:
+            if self._trust == "archive":
+                self.close()
             _remove(folder)
+
+    def _warmed(self, name: str, surrounding: Surrounding) -> Zygote:
+        return Zygote(name, self._cores, self._threads, self._preload, surrounding)
+
+    def _own_memory(self) -> dict[str, Any]:
+        """The view in which shared memory is this sandbox's own, unless works live there."""
+        hidden = Path(namespaces.SHARED_MEMORY) in self._scratch.resolve().parents
+        if self._means.private is None or hidden:
+            return {"kind": "none"}
+        return {"kind": "private", "user": self._means.private == "user"}
+
+    def _jailed(self, folder: Path, limits: Limits) -> Surrounding:
+        jail = self._means.jail
+        assert jail is not None
+        jail.hand_over(folder)
+        place = (os.fspath(folder), self._readable, limits.memory)
+        environment = {name: os.environ[name] for name in VISIBLE if name in os.environ}
+        environment |= {"HOME": place[0], "TMPDIR": place[0]}
+        return Surrounding(jail.view(*place), tuple(jail.command(*place)), environment)
 
     def _failed(self, work: Work, error: Exception) -> Result:
         reason = "zygote" if isinstance(error, ZygoteError) else "setup"
         finding = Finding("infra", 0.0, reason=reason, error=" ".join(str(error).split()))
         return Result((finding,) * work.evaluations, Usage(0.0), "", self.enforced)
-
-    def _found_means(self) -> Means:
-        if self._means is None:
-            self._means = probe()
-        return self._means
 
 
 def _remove(folder: Path) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import importlib
+import math
+import os
 import pickle
 import random
 from collections.abc import Callable
@@ -16,9 +18,14 @@ import numpy as np
 # NumPy imports its generators at their first use, which would be in every child.
 import numpy.random
 
+from runner.sandbox import kernel
 from runner.sandbox.contract import Outcome, Work
 from runner.sandbox.ledger import End
 
+_HEADERS = {
+    (1, 0): np.lib.format.read_array_header_1_0,
+    (2, 0): np.lib.format.read_array_header_2_0,
+}
 PAGE = 4096
 ERROR_CHARACTERS = 2000
 
@@ -32,17 +39,22 @@ class Task:
     arrays: dict[str, np.ndarray]
 
     @classmethod
-    def load(cls, work: Work) -> Task:
-        """Import, unpickle, map and warm up: all that no recorded time should hold.
+    def load(cls, work: Work, arrays: dict[str, np.ndarray]) -> Task:
+        """Import, unpickle, read and warm up: all that no recorded time should hold.
 
         Global random generators get a state of this work's own, the same whenever it runs.
+
+        Args:
+            work: What to load.
+            arrays: Its arrays, mapped.
 
         Raises:
             Exception: Whatever the imports or the warm-up raise.
         """
         function = named(work.function)
         argument = pickle.loads(work.argument)
-        arrays = {} if work.arrays is None else map_arrays(Path(work.arrays))
+        for array in arrays.values():
+            _touch(array)
         if work.warm_up is not None:
             named(work.warm_up)(argument)
         _seed(work)
@@ -82,19 +94,39 @@ def named(name: str) -> Callable[..., Any]:
     return function  # type: ignore[no-any-return]
 
 
-def map_arrays(folder: Path) -> dict[str, np.ndarray]:
-    """Every ``NAME.npy`` in ``folder``, mapped read-only and read once, by name.
+def array_files(folder: Path) -> dict[str, Path]:
+    """Every ``NAME.npy`` in ``folder``, by name.
 
     Raises:
-        ValueError: A file holds Python objects, which can't be mapped.
-        OSError: The folder or a file can't be read.
+        FileNotFoundError: There is no such folder.
     """
     if not folder.is_dir():
         raise FileNotFoundError(f"no folder of arrays at {folder}")
-    arrays = {file.stem: np.load(file, mmap_mode="r") for file in sorted(folder.glob("*.npy"))}
-    for array in arrays.values():
-        _touch(array)
-    return arrays
+    return {file.stem: file for file in sorted(folder.glob("*.npy"))}
+
+
+def map_array(descriptor: int) -> np.ndarray:
+    """The array of an open ``.npy`` file, mapped read-only; the file can be closed afterwards.
+
+    No descriptor stays open through which the file could be opened again for writing.
+
+    Raises:
+        ValueError: It isn't such a file, or holds Python objects, which can't be mapped.
+    """
+    with os.fdopen(os.dup(descriptor), "rb") as file:
+        file.seek(0)
+        read_header = _HEADERS.get(np.lib.format.read_magic(file))
+        if read_header is None:
+            raise ValueError("an array file of an unknown version")
+        shape, by_columns, dtype = read_header(file)
+        if dtype.hasobject:
+            raise ValueError("an array file that holds Python objects")
+        start = file.tell()
+    content = kernel.map_file(descriptor)
+    count = math.prod(shape)
+    flat = np.frombuffer(content, dtype, count, start) if count else np.empty(0, dtype)
+    flat.flags.writeable = False
+    return flat.reshape(shape, order="F" if by_columns else "C")
 
 
 def _seed(work: Work) -> None:

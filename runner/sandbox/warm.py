@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import json
 import os
+import select
 import socket
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from runner.sandbox import procfs
+from runner.sandbox import namespaces, procfs
+from runner.sandbox.child import Descriptors, Start
 from runner.sandbox.clock import CpuTime
 from runner.sandbox.owner import MARK
 from runner.sandbox.zygote import BOOTSTRAP, PACKET
 
 START_SECONDS = 120.0
 REPLY_SECONDS = 30.0
+END_SECONDS = 5.0
 THREAD_VARIABLES = (
     "OMP_NUM_THREADS",
     "OPENBLAS_NUM_THREADS",
@@ -33,6 +37,21 @@ THREAD_VARIABLES = (
 
 class ZygoteError(Exception):
     """The zygote didn't start, died or doesn't answer."""
+
+
+@dataclass(frozen=True)
+class Surrounding:
+    """What a zygote starts in.
+
+    Attributes:
+        view: What it has ``namespaces.enter``.
+        command: What stands before its own command.
+        environment: Variables instead of the owner's; None: those.
+    """
+
+    view: Mapping[str, Any]
+    command: tuple[str, ...] = ()
+    environment: Mapping[str, str] | None = None
 
 
 @dataclass(frozen=True)
@@ -59,13 +78,22 @@ class Zygote:
         cores: What it pins itself to before it imports anything.
         threads: What libraries may use of them.
         preload: Modules to import.
+        surrounding: What it starts in.
 
     Raises:
         ZygoteError: It didn't come up, as where a module can't be imported.
     """
 
-    def __init__(self, name: str, cores: Sequence[int], threads: int, preload: Sequence[str]):
+    def __init__(
+        self,
+        name: str,
+        cores: Sequence[int],
+        threads: int,
+        preload: Sequence[str],
+        surrounding: Surrounding,
+    ):
         self._mark = name
+        self._pidfd = -1
         self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._log = os.memfd_create("zygote-log")
         config = {
@@ -74,29 +102,28 @@ class Zygote:
             "cores": list(cores),
             "preload": list(preload),
             "path": [os.path.abspath(folder) for folder in sys.path],
+            "namespaces": namespaces.__file__,
+            "view": dict(surrounding.view),
         }
         # -P: the working folder's modules must not shadow the bootstrap's.
         self._process = subprocess.Popen(
-            [sys.executable, "-P", "-c", BOOTSTRAP, json.dumps(config)],
+            [*surrounding.command, sys.executable, "-P", "-c", BOOTSTRAP, json.dumps(config)],
             pass_fds=[theirs.fileno()],
             stdin=subprocess.DEVNULL,
             stdout=self._log,
             stderr=self._log,
-            env=_environment(name, threads),
+            env=_environment(name, threads, surrounding.environment),
             start_new_session=True,
         )
         theirs.close()
         self._socket.settimeout(START_SECONDS)
         try:
-            self._reply()
-        except ZygoteError:
+            _, (self._pidfd,) = self._reply()
+            self.pid = procfs.of_descriptor(self._pidfd)
+        except BaseException:
             self.close()
             raise
         self._socket.settimeout(REPLY_SECONDS)
-
-    @property
-    def pid(self) -> int:
-        return self._process.pid
 
     def fileno(self) -> int:
         """The socket's descriptor, readable once the zygote is gone."""
@@ -105,19 +132,15 @@ class Zygote:
     def alive(self) -> bool:
         return self._process.poll() is None
 
-    def fork(self, folder: str, descriptors: Sequence[int]) -> None:
+    def fork(self, start: Start, descriptors: Descriptors) -> None:
         """Ask for a child.
-
-        Args:
-            folder: The child's working folder.
-            descriptors: Its channel, its log, and the doors of the groups it joins.
 
         Raises:
             ZygoteError: The zygote is gone.
         """
-        request = json.dumps({"fork": folder}).encode()
+        request = json.dumps({"fork": dataclasses.asdict(start)}).encode()
         try:
-            socket.send_fds(self._socket, [request], list(descriptors))
+            socket.send_fds(self._socket, [request], descriptors.sent())
         except OSError as error:
             raise ZygoteError(f"the zygote is gone: {error}") from error
 
@@ -127,17 +150,20 @@ class Zygote:
         Raises:
             ZygoteError: None came.
         """
-        reply, descriptors = self._reply()
-        return Forked(reply["pid"], descriptors[0])
+        _, (pidfd,) = self._reply()
+        return Forked(procfs.of_descriptor(pidfd), pidfd)
 
-    def sweep(self) -> Swept:
+    def sweep(self, look: bool) -> Swept:
         """Kill and reap whatever is left of the last child's tree.
+
+        Args:
+            look: Whether something may live on; otherwise all were killed already.
 
         Raises:
             ZygoteError: No answer came.
         """
         try:
-            self._socket.send(json.dumps({"sweep": True}).encode())
+            self._socket.send(json.dumps({"look": look}).encode())
         except OSError as error:
             raise ZygoteError(f"the zygote is gone: {error}") from error
         reply, _ = self._reply()
@@ -148,6 +174,11 @@ class Zygote:
         self._process.kill()
         self._process.wait()
         self._socket.close()
+        if self._pidfd >= 0:
+            # Where another program started it, it ends a moment after that one.
+            select.select([self._pidfd], [], [], END_SECONDS)
+            os.close(self._pidfd)
+            self._pidfd = -1
         procfs.kill_marked(MARK, lambda name: name == self._mark)
         if self._log >= 0:
             os.close(self._log)
@@ -173,8 +204,8 @@ class Zygote:
         return "without a word"
 
 
-def _environment(name: str, threads: int) -> dict[str, str]:
-    environment = dict(os.environ)
+def _environment(name: str, threads: int, given: Mapping[str, str] | None) -> dict[str, str]:
+    environment = dict(os.environ if given is None else given)
     environment.update({variable: str(threads) for variable in THREAD_VARIABLES})
     # Threads that spin while they wait would take the cores from those that work.
     environment["OMP_WAIT_POLICY"] = "PASSIVE"

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from runner.sandbox.ledger import End, Ledger, MalformedError
+from runner.sandbox.ledger import End, Ledger, MalformedError, Reading
 
 durations = st.floats(0, 10, allow_nan=False)
 plans = st.lists(st.tuples(durations, durations), min_size=1, max_size=6)
@@ -14,15 +14,19 @@ plans = st.lists(st.tuples(durations, durations), min_size=1, max_size=6)
 
 def played(plan: list[tuple[float, float]], seconds: float) -> tuple[Ledger, float]:
     """A ledger after evaluations that fit and score for so long, started at 100 s."""
-    ledger = Ledger(len(plan), seconds)
+    ledger = limited(len(plan), seconds)
     now = 100.0
-    ledger.start(now)
+    ledger.start(Reading(now))
     for index, (fit, score) in enumerate(plan):
         now += fit
-        ledger.checkpoint(index, now)
+        ledger.checkpoint(index, Reading(now))
         now += score
-        ledger.record(index, {"index": index}, None, now)
+        ledger.record(index, {"index": index}, None, Reading(now))
     return ledger, now
+
+
+def limited(evaluations: int, wall: float = 10, cpu: float = float("inf")) -> Ledger:
+    return Ledger(evaluations, Reading(wall, cpu))
 
 
 @given(plans, st.floats(0.1, 20))
@@ -31,7 +35,7 @@ def test_an_evaluation_is_ok_when_it_alone_keeps_the_limit(
 ) -> None:
     ledger, now = played(plan, seconds)
     fitted = 0.0
-    for (fit, score), finding in zip(plan, ledger.close(None, now), strict=True):
+    for (fit, score), finding in zip(plan, ledger.close(None, Reading(now)), strict=True):
         fitted += fit
         alone = fitted + score
         assert finding.wall_seconds == pytest.approx(alone, abs=1e-9)
@@ -46,42 +50,60 @@ def test_the_deadline_moves_by_the_scoring(plan: list[tuple[float, float]], seco
 
 
 def test_what_was_recorded_stands_whatever_ends_the_rest() -> None:
-    ledger = Ledger(3, 10)
-    ledger.start(0)
-    ledger.record(0, {"score": 1.0}, None, 2)
-    first, *rest = ledger.close(End("crash", "signal 11"), 5)
+    ledger = limited(3)
+    ledger.start(Reading(0))
+    ledger.record(0, {"score": 1.0}, None, Reading(2))
+    first, *rest = ledger.close(End("crash", "signal 11"), Reading(5))
     assert (first.outcome, first.fields) == ("ok", {"score": 1.0})
     assert [(f.outcome, f.reason, f.wall_seconds) for f in rest] == [("crash", "signal 11", 5)] * 2
     assert all(finding.fields == {} for finding in rest)
 
 
 def test_a_return_without_all_records_is_a_crash() -> None:
-    ledger = Ledger(1, 10)
-    ledger.start(0)
-    assert ledger.close(None, 1)[0].reason == "no result"
+    ledger = limited(1)
+    ledger.start(Reading(0))
+    assert ledger.close(None, Reading(1))[0].reason == "no result"
 
 
 def test_without_a_checkpoint_all_of_it_is_the_evaluations_own() -> None:
-    ledger = Ledger(2, 10)
-    ledger.start(0)
-    ledger.record(0, {}, None, 6)
+    ledger = limited(2)
+    ledger.start(Reading(0))
+    ledger.record(0, {}, None, Reading(6))
     assert ledger.deadline == 10
 
 
+def test_cpu_time_is_limited_by_each_evaluations_own_clock() -> None:
+    ledger = limited(3, wall=100, cpu=4)
+    ledger.start(Reading(0))
+    ledger.checkpoint(0, Reading(1, 2))
+    ledger.record(0, {}, None, Reading(2, 5.5))
+    assert ledger.cpu_left(Reading(2, 5.5)) == 2
+    ledger.record(1, {}, None, Reading(3, 7))
+    assert ledger.cpu_left(Reading(3, 7)) == 0.5
+    ledger.record(2, {}, None, Reading(4, 8))
+    findings = ledger.close(None, Reading(4, 8))
+    assert [(f.outcome, f.reason) for f in findings] == [
+        ("timeout", "cpu"),
+        ("ok", None),
+        ("timeout", "cpu"),
+    ]
+
+
 def test_messages_out_of_turn() -> None:
-    ledger = Ledger(2, 10)
+    ledger = limited(2)
+    now = Reading(0)
     with pytest.raises(MalformedError):
-        ledger.record(0, {}, None, 0)
-    ledger.start(0)
+        ledger.record(0, {}, None, now)
+    ledger.start(now)
     for index in (-1, 1, 2):
         with pytest.raises(MalformedError):
-            ledger.record(index, {}, None, 0)
+            ledger.record(index, {}, None, now)
     with pytest.raises(MalformedError):
-        ledger.start(1)
-    ledger.checkpoint(0, 1)
+        ledger.start(now)
+    ledger.checkpoint(0, now)
     with pytest.raises(MalformedError):
-        ledger.checkpoint(0, 2)
-    ledger.record(0, {}, None, 3)
-    ledger.record(1, {}, None, 4)
+        ledger.checkpoint(0, now)
+    ledger.record(0, {}, None, now)
+    ledger.record(1, {}, None, now)
     with pytest.raises(MalformedError):
-        ledger.record(2, {}, None, 5)
+        ledger.record(2, {}, None, now)

@@ -67,6 +67,7 @@ def test_version_2_below_the_nearest_group_that_gives_memory(tmp_path: Path) -> 
     assert both.folder == tmp_path / "unified/user.slice"
     choices = candidates(own)
     # One process is in one group: all limits have the same place.
+    assert choices.pop("processes") == []
     assert all(bases == [both] for bases in choices.values())
 
 
