@@ -28,8 +28,8 @@ class Selection:
     """The selected configuration.
 
     Attributes:
-        mean: Of its scores over all folds (and repeats).
-        deviation: Their sample standard deviation (ddof=1); None for a single score.
+        mean: Of its scores over the folds; a fold's score is the mean over its repeats.
+        deviation: Their sample standard deviation (ddof=1); None for a single fold.
     """
 
     configuration_id: int
@@ -63,7 +63,7 @@ def summarise(rows: Iterable[Scored], folds: int, repeats: int = 1) -> dict[int,
 
     Takes and raises what :func:`select` does.
     """
-    scores: dict[int, dict[tuple[int, int], float]] = defaultdict(dict)
+    scores: dict[int, dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
     seen: set[tuple[int, int, int]] = set()
     for row in rows:
         place = (row.configuration_id, row.repeat, row.fold)
@@ -72,19 +72,25 @@ def summarise(rows: Iterable[Scored], folds: int, repeats: int = 1) -> dict[int,
         seen.add(place)
         found = scores[row.configuration_id]
         if row.outcome == "ok" and row.score is not None and math.isfinite(row.score):
-            found[row.repeat, row.fold] = row.score
+            found[row.fold].append(row.score)
     return {
-        configuration_id: _selection(configuration_id, list(found.values()))
-        if len(found) == folds * repeats
+        configuration_id: _selection(configuration_id, [_mean(fold) for fold in found.values()])
+        if len(found) == folds and all(len(fold) == repeats for fold in found.values())
         else None
         for configuration_id, found in sorted(scores.items())
     }
 
 
 def _selection(configuration_id: int, scores: list[float]) -> Selection:
-    # fsum rounds once, so the order in which folds ended can't decide between two configurations.
-    mean = math.fsum(scores) / len(scores)
+    mean = _mean(scores)
     if len(scores) == 1:
         return Selection(configuration_id, mean, None)
     squares = math.fsum((score - mean) ** 2 for score in scores)
     return Selection(configuration_id, mean, math.sqrt(squares / (len(scores) - 1)))
+
+
+def _mean(scores: list[float]) -> float:
+    # Equal ones exactly: a repeat changes nothing. fsum rounds once, so the order in which folds
+    # ended can't decide between two configurations.
+    first = scores[0]
+    return first if all(s == first for s in scores) else math.fsum(scores) / len(scores)

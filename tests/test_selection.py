@@ -63,13 +63,24 @@ def test_missing_fold_or_score_is_no_complete_configuration() -> None:
     assert select([Scored(0, 0, "ok", 0.5), Scored(0, 1, "ok", float("nan"))], 2) is None
 
 
-def test_repeats_count_as_scores() -> None:
-    rows = [Scored(4, fold, "ok", 0.5 + repeat, repeat) for fold in (0, 1) for repeat in (0, 1)]
+def test_a_folds_score_is_the_mean_over_its_repeats() -> None:
+    rows = [
+        Scored(4, fold, "ok", 0.5 + fold + repeat, repeat) for fold in (0, 1) for repeat in (0, 1)
+    ]
     assert select(rows, 2) is None
-    assert select(rows, 2, 2) == Selection(
-        4, 1.0, pytest.approx(statistics.stdev([0.5, 0.5, 1.5, 1.5]))
-    )
+    assert select(rows, 2, 2) == Selection(4, 1.5, pytest.approx(statistics.stdev([1.0, 2.0])))
+    assert select(rows[:-1], 2, 2) is None
     assert select([Scored(0, 0, "ok", 0.5)], 1) == Selection(0, 0.5, None)
+
+
+@given(st.lists(st.floats(0, 1), min_size=2, max_size=5), st.integers(1, 7))
+def test_equal_repeats_change_nothing(scores: list[float], repeats: int) -> None:
+    rows = [
+        Scored(0, fold, "ok", score, repeat)
+        for fold, score in enumerate(scores)
+        for repeat in range(repeats)
+    ]
+    assert select(rows, len(scores), repeats) == select(rows[::repeats], len(scores))
 
 
 def test_a_doubled_row_is_no_result() -> None:

@@ -14,22 +14,35 @@ _UNITS |= {f"{letter}b": 1000**power for power, letter in enumerate("kmgt", 1)}
 _UNITS |= {f"{letter}ib": 1024**power for power, letter in enumerate("kmgt", 1)}
 _SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]+)\s*")
 _LEAST_MEMORY = 1_000_000
+# In a file the key is left out; a value of it is checked as one.
+_UNLIMITED: Any = None
+TIMINGS = ("packed", "exclusive")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
 def memory_bytes(value: Any) -> int:
+    """As :func:`size_bytes`, of no less than a process needs.
+
+    Raises:
+        ValueError: Says what would be right.
+    """
+    size = size_bytes(value)
+    if size < _LEAST_MEMORY:
+        raise ValueError(
+            f"of {size} bytes holds no process; a number without a unit is bytes, so write 2GB"
+        )
+    return size
+
+
+def size_bytes(value: Any) -> int:
     """Bytes from a size such as ``12GB`` (10^9) or ``12GiB`` (2^30); a whole number is bytes.
 
     Raises:
         ValueError: Says what would be right.
     """
     size = _size(value)
-    if size is None:
+    if size is None or size < 1:
         raise ValueError(f"must be a size such as 2GB, 500MB or 2GiB, not {value!r}")
-    if size < _LEAST_MEMORY:
-        raise ValueError(
-            f"of {size} bytes holds no process; a number without a unit is bytes, so write 2GB"
-        )
     return size
 
 
@@ -57,8 +70,9 @@ def safe_name(value: str) -> str:
 
 
 def _known_timing(value: Any) -> Any:
-    if value != "packed":
-        raise ValueError(f"must be 'packed', not {value!r}")
+    if value not in TIMINGS:
+        hint = f": {suggestion(value, TIMINGS)}" if isinstance(value, str) else ""
+        raise ValueError(f"must be 'packed' or 'exclusive', not {value!r}{hint}")
     return value
 
 
@@ -82,6 +96,9 @@ class SandboxKeys(_Keys):
     cpus: int = Field(default=1, ge=1)
     memory: Annotated[int, BeforeValidator(memory_bytes)] = 2_000_000_000
     seconds: float = Field(default=3600.0, gt=0)
+    cpu_seconds: float = Field(default=_UNLIMITED, gt=0)
+    processes: int = Field(default=_UNLIMITED, ge=1, lt=2**22)
+    file_size: Annotated[int, BeforeValidator(size_bytes)] = _UNLIMITED
 
 
 class FileTaskKeys(_Keys):
@@ -115,6 +132,7 @@ class SweepKeys(_Keys):
     systems: list[Any] = Field(min_length=1)
     sandbox: SandboxKeys = SandboxKeys()
     threads: int = Field(default=1, ge=1)
-    timing: Annotated[Literal["packed"], BeforeValidator(_known_timing)] = "packed"
+    timing: Annotated[Literal["packed", "exclusive"], BeforeValidator(_known_timing)] = "packed"
+    repeats: int = Field(default=1, ge=1, le=1000)
     share_fits: bool = True
     predictions: bool = False

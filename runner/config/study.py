@@ -30,11 +30,22 @@ class TaskEntry:
 
 @dataclass(frozen=True)
 class Sandbox:
-    """What one evaluation may use: cores, bytes, seconds of wall clock."""
+    """What one evaluation may use.
+
+    Attributes:
+        memory: Bytes.
+        seconds: Of wall clock.
+        cpu_seconds: Of processor time; None for no limit, and likewise below.
+        processes: Processes and threads.
+        file_size: Bytes of any one file.
+    """
 
     cpus: int
     memory: int
     seconds: float
+    cpu_seconds: float | None = None
+    processes: int | None = None
+    file_size: int | None = None
 
 
 @dataclass(frozen=True)
@@ -49,7 +60,9 @@ class SweepStudy:
         folds: Of the cross-validation.
         holdout: Share of the rows kept for the test score, where a task brings no test file.
         threads: What a fit may use of the sandbox's cores.
-        timing: How the times come about; ``packed``: beside other sandboxes on the node.
+        timing: How the times come about; ``packed``: beside other sandboxes on the node,
+            ``exclusive``: alone on it.
+        repeats: How often each evaluation is made.
         share_fits: Whether configurations that one fit passes through are read off it.
         predictions: Whether the store keeps the predictions.
         lines: Where in the file everything stands; ``line`` reads it.
@@ -66,6 +79,7 @@ class SweepStudy:
     seed: int
     threads: int
     timing: str
+    repeats: int
     share_fits: bool
     predictions: bool
     lines: Mapping[Location, int] = field(repr=False, compare=False)
@@ -102,12 +116,13 @@ def load_study(path: Path) -> SweepStudy:
         text=document.text,
         tasks=tasks,
         systems=systems,
-        sandbox=Sandbox(keys.sandbox.cpus, keys.sandbox.memory, keys.sandbox.seconds),
+        sandbox=Sandbox(**keys.sandbox.model_dump()),
         folds=keys.folds,
         holdout=keys.holdout,
         seed=keys.seed,
         threads=keys.threads,
         timing=keys.timing,
+        repeats=keys.repeats,
         share_fits=keys.share_fits,
         predictions=keys.predictions,
         lines=document.lines,

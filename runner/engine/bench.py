@@ -14,6 +14,7 @@ import numpy as np
 
 from runner.engine.node import Board, Lease, lease_cores, machine
 from runner.engine.node_arrays import NodeArrays
+from runner.engine.quiet import PATIENCE_SECONDS, QuietWatch, read_governor, read_turbo
 from runner.engine.records import Circumstances, JobRecord
 from runner.engine.schedule import Entry
 from runner.sandbox import InProcess, Limits, Result, Sandbox, Work
@@ -48,6 +49,8 @@ class Conditions:
         threads: What a fit may use of the slot's cores.
         paths: Where the driver looks for modules, so that a slot finds the same ones.
         confined: Whether jobs run in a sandbox, or in the slot's own process.
+        exclusive: Whether each waits for a quiet machine.
+        quiet_seconds: How long it waits at most.
     """
 
     run: str
@@ -58,6 +61,8 @@ class Conditions:
     threads: int
     paths: tuple[str, ...] = ()
     confined: bool = True
+    exclusive: bool = False
+    quiet_seconds: float = PATIENCE_SECONDS
 
 
 class Box(Protocol):
@@ -83,6 +88,7 @@ class Bench:
         self._conditions = conditions
         self._fetch = fetch
         self._machine = machine()
+        self._watch = QuietWatch(conditions.quiet_seconds) if conditions.exclusive else None
         self._lease = lease_cores(conditions.limits.cpus, sorted(os.sched_getaffinity(0)))
         self._arrays: NodeArrays | None = None
         self._box: Box | None = None
@@ -98,6 +104,7 @@ class Bench:
         """Run one job and say what became of it."""
         assert self._box is not None
         conditions = self._conditions
+        quiet = None if self._watch is None else self._watch.wait()
         started_at, load, clock = datetime.now(UTC), os.getloadavg()[0], time.monotonic()
         work = Work(
             function=conditions.function,
@@ -116,6 +123,9 @@ class Bench:
             node=platform.node(),
             machine=self._machine,
             enforced=self._enforced(result),
+            quiet=quiet,
+            governor=None if quiet is None else read_governor(self._lease.cores),
+            turbo=None if quiet is None else read_turbo(),
         )
         return JobRecord(task.number, result, circumstances)
 

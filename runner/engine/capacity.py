@@ -12,7 +12,7 @@ from runner.sandbox import Limits
 
 @dataclass(frozen=True)
 class Node:
-    """What a node has for sandboxes: cores, and memory in bytes."""
+    """What a node has for sandboxes, or a slot takes of it: cores, and memory in bytes."""
 
     cores: int
     memory: int
@@ -24,18 +24,39 @@ class Capacity:
 
     Attributes:
         limits: Those asked for, or what was left of them to fit the largest node.
+        size: What a slot takes of its node.
         slots: How many sandboxes run at once.
         note: What a person should know, such as that the sandbox was shrunk; else None.
     """
 
     limits: Limits
+    size: Node
     slots: int
     note: str | None = None
 
 
-def count_slots(nodes: Sequence[Node], limits: Limits) -> int:
-    """How many sandboxes of this size the nodes hold at once."""
-    return sum(_slots(node, limits) for node in nodes)
+def count_slots(nodes: Sequence[Node], size: Node) -> int:
+    """How many slots of this size the nodes hold at once."""
+    return sum(_slots(node, size) for node in nodes)
+
+
+def slot_size(limits: Limits, nodes: Sequence[Node], *, exclusive: bool) -> Node:
+    """What a slot takes of its node.
+
+    An exclusive one takes so many cores that no node holds two: more than half of the largest.
+    That are all cores of the smallest node which is larger than that; still smaller nodes stay
+    idle, and times of unlike nodes don't compare anyway.
+
+    Args:
+        limits: What a sandbox may use.
+        nodes: The nodes.
+        exclusive: Whether a node holds one slot at most.
+    """
+    cores = limits.cpus
+    able = [node.cores for node in nodes if node.cores >= cores and node.memory >= limits.memory]
+    if exclusive and able:
+        cores = min(count for count in able if count > max(able) // 2)
+    return Node(cores, limits.memory)
 
 
 def fit(limits: Limits, nodes: Sequence[Node]) -> Limits:
@@ -53,19 +74,28 @@ def fit(limits: Limits, nodes: Sequence[Node]) -> Limits:
     return dataclasses.replace(limits, cpus=cpus, memory=memory)
 
 
-def fitted(limits: Limits, nodes: Sequence[Node], *, shrink: bool) -> Capacity:
+def fitted(
+    limits: Limits, nodes: Sequence[Node], *, shrink: bool, exclusive: bool = False
+) -> Capacity:
     """How many sandboxes the nodes hold, of the size asked for or the nearest possible.
 
     Args:
         limits: What is asked for.
         nodes: The nodes.
         shrink: Whether a sandbox that no node can hold is made smaller.
+        exclusive: Whether a node holds one at most.
 
     Raises:
         CannotRunError: No node can hold one.
     """
-    if slots := count_slots(nodes, limits):
-        return Capacity(limits, slots)
+
+    def held(limits: Limits, note: str | None = None) -> Capacity:
+        size = slot_size(limits, nodes, exclusive=exclusive)
+        return Capacity(limits, size, count_slots(nodes, size), note)
+
+    found = held(limits)
+    if found.slots:
+        return found
     if not nodes or not any(node.cores and node.memory for node in nodes):
         raise CannotRunError("there is no node with cores and memory for a sandbox")
     smaller = fit(limits, nodes)
@@ -75,11 +105,11 @@ def fitted(limits: Limits, nodes: Sequence[Node], *, shrink: bool) -> Capacity:
             "(--fit-sandbox shrinks it so)"
         )
     note = f"the sandbox of {_size(limits)} fits no node: shrunk to {_size(smaller)}"
-    return Capacity(smaller, count_slots(nodes, smaller), note)
+    return held(smaller, note)
 
 
-def _slots(node: Node, limits: Limits) -> int:
-    return min(node.cores // limits.cpus, node.memory // limits.memory)
+def _slots(node: Node, size: Node) -> int:
+    return min(node.cores // size.cores, node.memory // size.memory)
 
 
 def _size(limits: Limits) -> str:

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 import pyarrow as pa
 
+from runner.engine.quiet import PATIENCE_SECONDS
 from runner.sandbox import Limits
 
 
@@ -67,6 +68,8 @@ class Settings:
         arrays: Arrays by name, made available on every node.
         columns: Columns equal in all rows of the run: run_id, study, timing.
         address: ``local``, ``auto`` or ``host:port`` of a Ray cluster.
+        exclusive: Whether a job has a node to itself, and waits until it is quiet.
+        quiet_seconds: How long it waits at most.
         fitted: Whether the limits were shrunk to what the nodes hold; every row says so.
     """
 
@@ -78,6 +81,8 @@ class Settings:
     threads: int = 1
     arrays: Mapping[str, Mapping[str, np.ndarray]] = field(default_factory=dict)
     address: str = "local"
+    exclusive: bool = False
+    quiet_seconds: float = PATIENCE_SECONDS
     fitted: bool = False
 
 

@@ -63,6 +63,8 @@ class Circumstances:
         neighbours: Time average of the other busy sandboxes on the machine.
         load: The machine's one-minute load average at its start.
         enforced: What the limits rested on, sharing of cores included.
+        quiet: Whether the machine was quiet; None where nobody waited for that, nor looked how
+            fast its cores may run (``governor``, ``turbo``; None also where it doesn't tell).
     """
 
     started_at: datetime
@@ -72,6 +74,9 @@ class Circumstances:
     node: str
     machine: str
     enforced: Mapping[str, str]
+    quiet: bool | None = None
+    governor: str | None = None
+    turbo: bool | None = None
 
 
 @dataclass(frozen=True)
@@ -133,6 +138,9 @@ def _rows(record: JobRecord) -> list[dict[str, Any]]:
         "node": place.node,
         "machine": place.machine,
         "started_at": place.started_at,
+        "quiet": place.quiet,
+        "governor": place.governor,
+        "turbo": place.turbo,
     }
     return [
         {**shared, **_found(finding), "index": index}

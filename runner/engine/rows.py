@@ -42,6 +42,9 @@ def attempt_row(
         "threads": settings.threads,
         "memory_mib": limits.memory_mib,
         "limit_seconds": limits.seconds,
+        "limit_cpu_seconds": limits.cpu_seconds,
+        "limit_processes": limits.processes,
+        "limit_file_bytes": limits.file_size,
     }
     if settings.fitted:
         enforced = json.loads(row.get("enforced") or "{}")

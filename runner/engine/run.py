@@ -29,23 +29,26 @@ RETURN_SECONDS = 60.0
 node never does."""
 
 
-def capacity(address: str, limits: Limits, *, fit: bool = False) -> Capacity:
+def capacity(
+    address: str, limits: Limits, *, fit: bool = False, exclusive: bool = False
+) -> Capacity:
     """How many sandboxes of this size run at once.
 
     Args:
         address: ``local``, ``auto`` or ``host:port`` of a Ray cluster.
         limits: The size asked for.
         fit: Whether a sandbox that no node can hold is shrunk.
+        exclusive: Whether each has a node to itself.
 
     Raises:
         CannotRunError: No node can hold one; the message says what would fit.
         InputError: The address can't be reached.
     """
     if address == "local":
-        return fitted(limits, [local_node()], shrink=fit)
+        return fitted(limits, [local_node()], shrink=fit, exclusive=exclusive)
     prepare()
     with joined_cluster(address):
-        return fitted(limits, ray_nodes(), shrink=fit)
+        return fitted(limits, ray_nodes(), shrink=fit, exclusive=exclusive)
 
 
 def run(
@@ -157,6 +160,8 @@ def _conditions(settings: Settings, *, confined: bool) -> Conditions:
         threads=settings.threads,
         paths=tuple(os.path.abspath(folder) for folder in sys.path),
         confined=confined,
+        exclusive=settings.exclusive,
+        quiet_seconds=settings.quiet_seconds,
     )
 
 
@@ -168,9 +173,9 @@ def _spread(settings: Settings, progress: _Progress, observer: Observer, confine
     from runner.engine.searcher import BatchSearcher, Conductor, Listener
     from runner.engine.slot import Slot
 
-    limits = settings.limits
     nodes: list[Node] = [local_node()] if settings.address == "local" else ray_nodes()
-    progress.slots = fitted(limits, nodes, shrink=False).slots
+    room = fitted(settings.limits, nodes, shrink=False, exclusive=settings.exclusive)
+    progress.slots = room.slots
     # Otherwise actors would start one after the other.
     os.environ["TUNE_MAX_PENDING_TRIALS_PG"] = str(progress.slots)
     references: Mapping[str, Any] = {
@@ -180,6 +185,7 @@ def _spread(settings: Settings, progress: _Progress, observer: Observer, confine
         progress.dispatcher,
         _conditions(settings, confined=confined),
         references,
+        room.size,
         progress.slots,
         0.0 if settings.address == "local" else RETURN_SECONDS,
         observer,
@@ -191,7 +197,7 @@ def _spread(settings: Settings, progress: _Progress, observer: Observer, confine
         # The older entry of the two: the newer one, Tuner, pickles searcher and callbacks.
         tune.run(
             Slot,
-            resources_per_trial={"cpu": limits.cpus, "memory": limits.memory},
+            resources_per_trial={"cpu": room.size.cores, "memory": room.size.memory},
             search_alg=BatchSearcher(conductor),
             num_samples=-1,
             reuse_actors=True,

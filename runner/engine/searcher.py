@@ -11,7 +11,7 @@ from ray.tune import Callback
 from ray.tune.search import Searcher
 
 from runner.engine.bench import Conditions, Task
-from runner.engine.capacity import count_slots
+from runner.engine.capacity import Node, count_slots
 from runner.engine.cluster import ray_nodes
 from runner.engine.dispatch import Dispatcher
 from runner.engine.interrupt import Halt, Interruption
@@ -47,6 +47,7 @@ class Conductor:
         dispatcher: Has the jobs.
         conditions: What is equal for all jobs.
         references: Ray's references to arrays by name.
+        size: What a slot takes of its node.
         slots: How many slots there are at the start.
         patience: After so many seconds without a node that could hold a slot the run ends.
         observer: Who watches.
@@ -57,6 +58,7 @@ class Conductor:
         dispatcher: Dispatcher,
         conditions: Conditions,
         references: Mapping[str, Any],
+        size: Node,
         slots: int,
         patience: float,
         observer: Observer,
@@ -64,6 +66,7 @@ class Conductor:
         self._dispatcher = dispatcher
         self._conditions = conditions
         self._references = references
+        self._size = size
         self._observer = observer
         self._flights: dict[str, _Flight] = {}
         self._unfit_told: set[str] = set()
@@ -137,7 +140,7 @@ class Conductor:
         if now - self._looked < LOOK_SECONDS:
             return
         self.tell_losses()
-        slots = count_slots(ray_nodes(), self._conditions.limits)
+        slots = count_slots(ray_nodes(), self._size)
         self._without = 0.0 if slots else self._without + now - self._looked
         self._looked = now
         if slots != self._slots:

@@ -173,6 +173,9 @@ class Store:
         *,
         seconds: float,
         memory_mib: float,
+        cpu_seconds: float | None = None,
+        processes: int | None = None,
+        file_bytes: int | None = None,
         rerun: Collection[str] = (),
         accept_versions: bool = False,
         predictions: bool = False,
@@ -183,6 +186,9 @@ class Store:
             planned: Keys, each once.
             seconds: The wall clock limit asked for now.
             memory_mib: The memory limit asked for now.
+            cpu_seconds: The limit of processor time asked for now; None for none.
+            processes: The limit of processes asked for now; None for none.
+            file_bytes: The limit of a file's size asked for now; None for none.
             rerun: Outcomes that are computed again.
             accept_versions: Whether a row made with other versions serves.
             predictions: Whether an ok row serves only if its predictions are in the store.
@@ -191,8 +197,13 @@ class Store:
             return plan_reuse(
                 views,
                 planned,
-                seconds=seconds,
-                memory_mib=memory_mib,
+                {
+                    "seconds": seconds,
+                    "memory": memory_mib,
+                    "cpu": cpu_seconds,
+                    "processes": processes,
+                    "file": file_bytes,
+                },
                 rerun=rerun,
                 accept_versions=accept_versions,
                 predictions=predictions,

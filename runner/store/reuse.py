@@ -48,18 +48,26 @@ class Reuse:
 
 # An ok row fits where it kept within the limits asked for, or had no more to keep within: the
 # latter for rows without a measurement, and since a clock read from outside may show a little
-# more than the limit it was held to. A timeout under limits that were smaller says nothing.
+# more than the limit it was held to. Nobody counts processes or the bytes of files, so that there
+# the limit alone tells. What a limit ended says nothing of larger ones.
 _JUDGED = """
 select key, outcome, score, system, versions, started_at, run_id,
-    outcome not in (select unnest($rerun)) and coalesce(case outcome
-        when 'ok' then
+    outcome not in (select unnest($rerun)) and coalesce(case
+        when outcome = 'ok' then
             (wall_seconds <= $seconds or limit_seconds <= $seconds
                 or (wall_seconds is null and limit_seconds is null))
             and (peak_mib <= $memory or memory_mib <= $memory
                 or (peak_mib is null and memory_mib is null))
+            and ($cpu is null or cpu_seconds <= $cpu or limit_cpu_seconds <= $cpu)
+            and ($processes is null or limit_processes <= $processes)
+            and ($file is null or limit_file_bytes <= $file)
             and (not $predictions or key in (select key from predictions))
-        when 'timeout' then limit_seconds >= $seconds
-        when 'memory' then memory_mib >= $memory
+        when outcome = 'memory' then memory_mib >= $memory
+        when outcome = 'timeout' and reason = 'cpu' then limit_cpu_seconds >= $cpu
+        when outcome = 'timeout' then limit_seconds >= $seconds
+        when outcome = 'infra' then false
+        when reason = 'processes' then limit_processes >= $processes
+        when reason = 'file-size' then limit_file_bytes >= $file
         else outcome in ('crash', 'error')
     end, false) as serves
 from evaluations
@@ -90,18 +98,21 @@ qualify row_number() over (
 def plan_reuse(
     views: Views,
     planned: Sequence[str],
+    limits: Mapping[str, float | None],
     *,
-    seconds: float,
-    memory_mib: float,
     rerun: Collection[str] = (),
     accept_versions: bool = False,
     predictions: bool = False,
 ) -> Reuse:
-    """What of the planned keys the stored rows serve; arguments as ``Store.served`` has them."""
+    """What of the planned keys the stored rows serve; arguments as ``Store.served`` has them.
+
+    Args:
+        limits: Those asked for: ``seconds``, ``memory`` (MiB), ``cpu`` (seconds), ``processes``,
+            ``file`` (bytes); None for none.
+    """
     wanted = pa.table({"key": pa.array(planned, pa.string())})
     asked = {
-        "seconds": seconds,
-        "memory": memory_mib,
+        **limits,
         "rerun": sorted(rerun),
         "predictions": predictions,
     }

@@ -30,7 +30,7 @@ def cost_model(plan: Plan, store: Store) -> Callable[[Planned], float]:
     costs: dict[tuple[int, str, int], float] = {}
     for pair in plan.pairs:
         name = pair.task, pair.system
-        for test in pair.tests.values():
+        for test, *_ in pair.tests.values():
             model = plan.cost(pair.task, pair.system, test.configuration)
             seconds = known.get(_history_key(plan, test))
             if seconds is not None:

@@ -20,6 +20,7 @@ from runner.sweep.versions import library_versions
 METRIC = "auc"
 CV = "cv"
 TEST = "test"
+EXCLUSIVE = "exclusive"
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,7 @@ class Planned:
     configuration_id: int
     configuration: Mapping[str, Any]
     fold: int | None
+    repeat: int
 
 
 @dataclass(frozen=True)
@@ -40,14 +42,22 @@ class Pair:
     """One system on one task, within which a configuration is selected.
 
     Attributes:
-        cv: The evaluations of all configurations and folds.
-        tests: For each configuration_id the evaluation that would score it on the test rows.
+        cv: The evaluations of all configurations and folds, repeats among them.
+        tests: For each configuration_id the evaluations that would score it on the test rows, one
+            for each repeat.
     """
 
     task: int
     system: str
     cv: tuple[Planned, ...]
-    tests: Mapping[int, Planned]
+    tests: Mapping[int, tuple[Planned, ...]]
+
+    @property
+    def evaluations(self) -> Iterator[Planned]:
+        """All that may come to be wanted."""
+        yield from self.cv
+        for repeats in self.tests.values():
+            yield from repeats
 
 
 class Plan:
@@ -88,10 +98,11 @@ class Plan:
         if not self.study.share_fits:
             yield from ((evaluation,) for evaluation in evaluations)
             return
-        by_fold: dict[int | None, dict[int, Planned]] = {}
+        by_rows: dict[tuple[int, int | None], dict[int, Planned]] = {}
         for evaluation in evaluations:
-            by_fold.setdefault(evaluation.fold, {})[evaluation.configuration_id] = evaluation
-        for members in by_fold.values():
+            rows = evaluation.repeat, evaluation.fold
+            by_rows.setdefault(rows, {})[evaluation.configuration_id] = evaluation
+        for members in by_rows.values():
             model = family(next(iter(members.values())).system)
             configurations = [(i, dict(e.configuration)) for i, e in members.items()]
             for group in model.fits(configurations):
@@ -139,15 +150,23 @@ class Plan:
             task,
             system,
             cv=tuple(
-                make(CV, i, configuration, fold)
+                make(CV, i, configuration, fold, repeat)
+                for repeat in range(self.study.repeats)
                 for i, configuration in configurations
                 for fold in range(self.study.folds)
             ),
-            tests={i: make(TEST, i, configuration, None) for i, configuration in configurations},
+            tests={
+                i: tuple(
+                    make(TEST, i, configuration, None, repeat)
+                    for repeat in range(self.study.repeats)
+                )
+                for i, configuration in configurations
+            },
         )
 
     def identity(self, task: int, system: str) -> dict[str, Any]:
-        """What determines the scores of a system on a task, besides stage, configuration, fold.
+        """What determines the scores of a system on a task, besides stage, configuration, fold,
+        repeat.
 
         The folds enter by their content, so that another scikit-learn with another shuffle
         makes other keys.
@@ -159,7 +178,6 @@ class Plan:
             "folds": study.folds,
             "holdout": study.holdout,
             "seed": study.seed,
-            "repeat": 0,
             "system": system,
             "metric": METRIC,
             "cpus": self.cpus,
@@ -179,13 +197,19 @@ class _Maker:
         self._versions = plan.versions(task, model.name)
 
     def __call__(
-        self, stage: str, configuration_id: int, configuration: Mapping[str, Any], fold: int | None
+        self,
+        stage: str,
+        configuration_id: int,
+        configuration: Mapping[str, Any],
+        fold: int | None,
+        repeat: int,
     ) -> Planned:
         identity = {
             **self._identity,
             "stage": stage,
             "configuration": dict(configuration),
             "fold": fold,
+            "repeat": repeat,
         }
         return Planned(
             key(identity, self._versions),
@@ -195,6 +219,7 @@ class _Maker:
             configuration_id,
             configuration,
             fold,
+            repeat,
         )
 
 

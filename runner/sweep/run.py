@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import uuid
 from collections import Counter, defaultdict
@@ -20,7 +21,7 @@ from runner.sandbox import Limits
 from runner.store import Run, Stale, Store, Wanted
 from runner.sweep import work
 from runner.sweep.costs import cost_model
-from runner.sweep.plan import Plan
+from runner.sweep.plan import EXCLUSIVE, Plan
 from runner.sweep.source import Served, SweepSource
 from runner.sweep.versions import environment_versions
 
@@ -51,7 +52,7 @@ class Outlook:
     """What a run would do.
 
     Attributes:
-        planned: Evaluations, a refit for each task and system among them.
+        planned: Evaluations, the refits of each task and system among them.
         reused: Those of them that the store serves.
         jobs: Fits that can start at once; refits follow as selections are made.
         slot_seconds: The jobs' predicted cost by system.
@@ -70,7 +71,8 @@ class SweepSummary:
     """How a run ended.
 
     Attributes:
-        planned: Evaluations wanted: configurations x folds, and a refit for each selection.
+        planned: Evaluations wanted: configurations x folds x repeats, and the refits of each
+            selection.
         reused: Those that the store served.
         computed: Those that this run computed.
         outcomes: All of them by outcome.
@@ -102,8 +104,11 @@ class Sweep:
         self._study = study
         self._options = options
         tasks, splits = load_tasks(study)
-        asked = Limits(study.sandbox.cpus, study.sandbox.memory, study.sandbox.seconds)
-        self._capacity = engine.capacity(options.address, asked, fit=options.fit_sandbox)
+        asked = Limits(**dataclasses.asdict(study.sandbox))
+        self._exclusive = study.timing == EXCLUSIVE
+        self._capacity = engine.capacity(
+            options.address, asked, fit=options.fit_sandbox, exclusive=self._exclusive
+        )
         self._fitted = self._capacity.limits != asked
         self._plan = Plan(study, tasks, splits, cpus=self._capacity.limits.cpus)
         self._store = Store.create(options.results)
@@ -140,7 +145,7 @@ class Sweep:
         for job in self._jobs:
             slot_seconds[job.evaluations[0].columns["system"]] += job.cost
         return Outlook(
-            planned=sum(len(pair.cv) + 1 for pair in self._plan.pairs),
+            planned=sum(len(pair.cv) + self._study.repeats for pair in self._plan.pairs),
             reused=self._reused,
             jobs=len(self._jobs),
             slot_seconds=dict(slot_seconds),
@@ -180,15 +185,14 @@ class Sweep:
             self._recorded_tests += len(new)
 
     def _find_served(self) -> tuple[dict[str, Served], Mapping[str, int], tuple[Stale, ...]]:
-        wanted = [
-            evaluation.key
-            for pair in self._plan.pairs
-            for evaluation in (*pair.cv, *pair.tests.values())
-        ]
+        wanted = [evaluation.key for pair in self._plan.pairs for evaluation in pair.evaluations]
         reuse = self._store.served(
             wanted,
             seconds=self._capacity.limits.seconds,
             memory_mib=self._capacity.limits.memory_mib,
+            cpu_seconds=self._capacity.limits.cpu_seconds,
+            processes=self._capacity.limits.processes,
+            file_bytes=self._capacity.limits.file_size,
             rerun=self._options.rerun,
             accept_versions=self._options.accept_versions,
             predictions=self._study.predictions,
@@ -210,6 +214,7 @@ class Sweep:
                 task=self._plan.tasks[pair.task].name,
                 system=pair.system,
                 folds=self._study.folds,
+                repeats=self._study.repeats,
                 keys=tuple(self._stored(evaluation.key) for evaluation in pair.cv),
             )
             for pair in self._plan.pairs
@@ -251,6 +256,7 @@ class Sweep:
             },
             address=self._options.address,
             fitted=self._fitted,
+            exclusive=self._exclusive,
         )
 
     def _summary(self, interrupted: bool) -> SweepSummary:

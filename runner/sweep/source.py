@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import pickle
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,9 +12,9 @@ from typing import Any
 
 from runner.engine import Evaluation, Job
 from runner.selection import Scored, Selection, select
-from runner.sweep.plan import METRIC, TEST, Pair, Plan, Planned, configuration_text
+from runner.sweep.plan import EXCLUSIVE, METRIC, TEST, Pair, Plan, Planned, configuration_text
 from runner.sweep.versions import environment_versions
-from runner.sweep.work import Fit
+from runner.sweep.work import SHORT_SECONDS, Fit
 
 JOB_OVERHEAD = 0.02
 """Seconds that a job costs besides its fit: a fork, the groups, the preparation."""
@@ -51,12 +52,11 @@ class SweepSource:
         self._attempts = attempts
         self._cost = cost
         self._open = {
-            (pair.task, pair.system): _Open(pair, plan.study.folds) for pair in plan.pairs
+            (pair.task, pair.system): _Open(pair, plan.study.folds, plan.study.repeats)
+            for pair in plan.pairs
         }
         self._planned = {
-            evaluation.key: evaluation
-            for pair in plan.pairs
-            for evaluation in (*pair.cv, *pair.tests.values())
+            evaluation.key: evaluation for pair in plan.pairs for evaluation in pair.evaluations
         }
         self._served = served
         self.final: dict[str, str] = {}
@@ -111,11 +111,14 @@ class SweepSource:
         if selection is None:
             self.unselected.append(self._name(progress.pair))
             return []
-        test = progress.pair.tests[selection.configuration_id]
-        self.tests.append(test)
-        if known := self._served.get(test.key):
-            return self._take(test, known.outcome, known.score)
-        return [self._job((test,))]
+        jobs = []
+        for test in progress.pair.tests[selection.configuration_id]:
+            self.tests.append(test)
+            if known := self._served.get(test.key):
+                jobs += self._take(test, known.outcome, known.score)
+            else:
+                jobs.append(self._job((test,)))
+        return jobs
 
     def _job(self, group: tuple[Planned, ...]) -> Job:
         plan, first = self._plan, group[0]
@@ -128,13 +131,29 @@ class SweepSource:
             threads=plan.threads,
             classes=(task.negative, task.positive),
             predictions=plan.study.predictions,
+            retime_within=self._retime_seconds,
         )
         return Job(
             evaluations=tuple(self._evaluation(e) for e in group),
             argument=pickle.dumps(fit),
-            cost=JOB_OVERHEAD + max(self._cost(e) for e in group),
+            cost=JOB_OVERHEAD + self._seconds([self._cost(e) for e in group]),
             arrays=plan.arrays_name(first.task),
         )
+
+    @property
+    def _retime_seconds(self) -> float | None:
+        """How long a fit may be repeated for its time: not so long that a limit ends it."""
+        study = self._plan.study
+        if study.timing != EXCLUSIVE:
+            return None
+        return min(study.sandbox.seconds, study.sandbox.cpu_seconds or math.inf) / 2
+
+    def _seconds(self, fits: Sequence[float]) -> float:
+        """What a shared fit takes: its longest one, and the short ones again and again."""
+        longest = max(fits)
+        if self._retime_seconds is None:
+            return longest
+        return longest + sum(SHORT_SECONDS for seconds in fits if seconds < SHORT_SECONDS)
 
     def _evaluation(self, planned: Planned) -> Evaluation:
         plan = self._plan
@@ -147,7 +166,7 @@ class SweepSource:
             "configuration": configuration_text(planned.configuration),
             "configuration_id": planned.configuration_id,
             "fold": planned.fold,
-            "repeat": 0,
+            "repeat": planned.repeat,
             "seed": plan.study.seed,
             "metric": METRIC,
             "versions": json.dumps(
@@ -160,11 +179,12 @@ class SweepSource:
 class _Open:
     """What is known so far of one system on one task."""
 
-    def __init__(self, pair: Pair, folds: int):
+    def __init__(self, pair: Pair, folds: int, repeats: int):
         self.pair = pair
         self.best: float | None = None
         self._folds = folds
-        self._scored: dict[int, dict[int, Scored]] = {}
+        self._repeats = repeats
+        self._scored: dict[int, dict[tuple[int, int], Scored]] = {}
         self._missing = {evaluation.key for evaluation in pair.cv}
 
     @property
@@ -175,14 +195,13 @@ class _Open:
         assert planned.fold is not None
         self._missing.discard(planned.key)
         of_configuration = self._scored.setdefault(planned.configuration_id, {})
-        of_configuration[planned.fold] = Scored(
-            planned.configuration_id, planned.fold, outcome, score
+        of_configuration[planned.repeat, planned.fold] = Scored(
+            planned.configuration_id, planned.fold, outcome, score, planned.repeat
         )
-        found = select(of_configuration.values(), self._folds)
+        found = select(of_configuration.values(), self._folds, self._repeats)
         if found is not None and (self.best is None or found.mean > self.best):
             self.best = found.mean
 
     def selection(self) -> Selection | None:
-        return select(
-            (scored for folds in self._scored.values() for scored in folds.values()), self._folds
-        )
+        scored = (scored for folds in self._scored.values() for scored in folds.values())
+        return select(scored, self._folds, self._repeats)

@@ -34,10 +34,23 @@ def test_defaults(study_of: StudyOf) -> None:
     assert (study.name, study.folds, study.holdout, study.seed) == ("small", 5, 0.2, 0)
     assert (study.sandbox.cpus, study.sandbox.memory) == (1, 2 * 10**9)
     assert study.sandbox.seconds == 3600
-    assert (study.threads, study.timing) == (1, "packed")
+    assert (study.sandbox.cpu_seconds, study.sandbox.processes) == (None, None)
+    assert study.sandbox.file_size is None
+    assert (study.threads, study.timing, study.repeats) == (1, "packed", 1)
     assert (study.share_fits, study.predictions) == (True, False)
     assert study.text == SMALL
     assert study.tasks[0].source == BundledSource("breast_cancer")
+
+
+def test_timing_repeats_and_limits(study_of: StudyOf) -> None:
+    study = study_of(
+        SMALL + "timing: exclusive\nrepeats: 3\n"
+        "sandbox: {seconds: 9, cpu_seconds: 20, processes: 64, file_size: 1.5GiB}\n"
+    )
+    assert (study.timing, study.repeats) == ("exclusive", 3)
+    box = study.sandbox
+    assert (box.seconds, box.cpu_seconds, box.processes) == (9.0, 20.0, 64)
+    assert box.file_size == 3 * 2**29
 
 
 def test_a_name_alone_is_the_whole_grid(study_of: StudyOf) -> None:

@@ -29,15 +29,16 @@ LIMITS = st.builds(
 
 def test_slots_of_each_node_by_the_scarcer_resource() -> None:
     nodes = [Node(8, 64 * GB), Node(16, 8 * GB), Node(2, 500 * GB)]
-    assert count_slots(nodes, Limits(4, 12 * GB, 1.0)) == 2
-    assert count_slots(nodes, Limits(1, 4 * GB, 1.0)) == 8 + 2 + 2
+    assert count_slots(nodes, Node(4, 12 * GB)) == 2
+    assert count_slots(nodes, Node(1, 4 * GB)) == 8 + 2 + 2
 
 
 @given(NODES, LIMITS)
 def test_what_fits_is_kept_and_the_rest_is_shrunk_to_fit(nodes: list[Node], limits: Limits) -> None:
     capacity = fitted(limits, nodes, shrink=True)
-    assert capacity.slots == count_slots(nodes, capacity.limits) >= 1
-    if count_slots(nodes, limits):
+    assert capacity.size == Node(capacity.limits.cpus, capacity.limits.memory)
+    assert capacity.slots == count_slots(nodes, capacity.size) >= 1
+    if count_slots(nodes, Node(limits.cpus, limits.memory)):
         assert capacity.limits == limits
         assert capacity.note is None
     else:
@@ -45,6 +46,23 @@ def test_what_fits_is_kept_and_the_rest_is_shrunk_to_fit(nodes: list[Node], limi
         assert capacity.limits.cpus <= limits.cpus
         assert capacity.limits.memory <= limits.memory
         assert capacity.note is not None
+
+
+@given(NODES, LIMITS)
+def test_an_exclusive_slot_has_a_node_to_itself(nodes: list[Node], limits: Limits) -> None:
+    capacity = fitted(limits, nodes, shrink=True, exclusive=True)
+    assert capacity.limits == fitted(limits, nodes, shrink=True).limits
+    assert capacity.slots >= 1
+    assert all(count_slots([node], capacity.size) <= 1 for node in nodes)
+    if len(set(nodes)) == 1:
+        assert capacity.slots == len(nodes)
+        assert capacity.size.cores == nodes[0].cores
+
+
+def test_nodes_far_smaller_than_the_largest_stay_idle_under_exclusive() -> None:
+    nodes = [Node(cores, 8 * GB) for cores in (64, 64, 48, 32, 8)]
+    capacity = fitted(Limits(4, GB, 1.0), nodes, shrink=False, exclusive=True)
+    assert (capacity.size.cores, capacity.slots) == (48, 3)
 
 
 def test_too_large_says_what_would_fit() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import signal
@@ -215,6 +216,27 @@ def test_every_row_says_that_the_sandbox_was_shrunk(cluster: Any, tmp_path: Path
     rows = table.by_key()
     assert (rows["fine-0"]["outcome"], rows["killer-0"]["outcome"]) == ("ok", "infra")
     assert {json.loads(row["enforced"])["size"] for row in rows.values()} == {"fitted"}
+
+
+def test_exclusive_jobs_run_one_by_one_on_a_node(cluster: Any) -> None:
+    table = Table()
+    jobs = [job(f"job{i}", 0.1, sleep=0.1) for i in range(8)]
+    alone = settings(address=cluster.address, exclusive=True, quiet_seconds=0.0)
+    done = run(alone, Jobs(jobs), table, Quiet())
+    assert (done.slots, done.outcomes) == (1, {"ok": 8})
+    rows = table.rows
+    assert {type(row["quiet"]) for row in rows} == {bool}
+    begun = sorted((row["started_at"].timestamp(), row["wall_seconds"]) for row in rows)
+    assert all(a + wall <= b for (a, wall), (b, _) in itertools.pairwise(begun))
+
+
+def test_limits_are_in_the_rows(cluster: Any) -> None:
+    table = Table()
+    limits = Limits(1, GIB, 9.0, cpu_seconds=8.0, processes=64, file_size=10**7)
+    run(settings(address=cluster.address, limits=limits), Jobs([job("a")]), table, Quiet())
+    (row,) = table.rows
+    assert (row["limit_seconds"], row["limit_cpu_seconds"]) == (9.0, 8.0)
+    assert (row["limit_processes"], row["limit_file_bytes"], row["quiet"]) == (64, 10**7, None)
 
 
 def test_unknown_column_is_an_error_of_the_job(cluster: Any) -> None:

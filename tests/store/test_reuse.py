@@ -67,6 +67,53 @@ def test_every_combination(store: Store, attempts: Rows, rerun: tuple[str, ...])
     assert reuse.stale == ()
 
 
+CPU = {"outcome": "timeout", "reason": "cpu"}
+WALL = {"outcome": "timeout", "reason": "wall"}
+FORKS = {"outcome": "crash", "reason": "processes"}
+FILES = {"outcome": "crash", "reason": "file-size"}
+
+
+@pytest.mark.parametrize(
+    ("row", "asked", "expected"),
+    [
+        # what kept within the limit asked for, or had no more
+        ({"cpu_seconds": 5.0}, {"cpu_seconds": 6.0}, True),
+        ({"cpu_seconds": 5.0}, {"cpu_seconds": 4.0}, False),
+        ({"cpu_seconds": 5.0}, {}, True),
+        ({"cpu_seconds": 5.0, "limit_cpu_seconds": 4.9}, {"cpu_seconds": 4.9}, True),
+        ({}, {"cpu_seconds": 4.0}, False),
+        # nobody counted them: the limits tell
+        ({"limit_processes": 64}, {"processes": 64}, True),
+        ({"limit_processes": 64}, {"processes": 63}, False),
+        ({"limit_processes": 64}, {}, True),
+        ({}, {"processes": 64}, False),
+        ({"limit_file_bytes": 10}, {"file_bytes": 10}, True),
+        ({"limit_file_bytes": 11}, {"file_bytes": 10}, False),
+        # what a limit ended is ended by smaller ones too
+        ({**CPU, "limit_cpu_seconds": 5.0}, {"cpu_seconds": 4.0}, True),
+        ({**CPU, "limit_cpu_seconds": 5.0}, {"cpu_seconds": 6.0}, False),
+        ({**CPU, "limit_cpu_seconds": 5.0}, {}, False),
+        ({**WALL, "limit_seconds": 10.0}, {"cpu_seconds": 1.0}, True),
+        ({**FORKS, "limit_processes": 64}, {"processes": 8}, True),
+        ({**FORKS, "limit_processes": 64}, {"processes": 65}, False),
+        ({**FORKS, "limit_processes": 64}, {}, False),
+        ({**FILES, "limit_file_bytes": 9}, {"file_bytes": 9}, True),
+        ({**FILES, "limit_file_bytes": 9}, {}, False),
+        ({"outcome": "crash", "reason": "signal 11", "limit_processes": 64}, {}, True),
+    ],
+)  # fmt: skip
+def test_further_limits(
+    store: Store,
+    attempts: Rows,
+    row: dict[str, Any],
+    asked: dict[str, Any],
+    expected: bool,
+) -> None:
+    store.append(attempts({"key": "a", "wall_seconds": 1.0, "peak_mib": 1.0, **row}))
+    reuse = store.served(["a"], seconds=SECONDS, memory_mib=MEMORY, **asked)
+    assert bool(reuse.served) is expected
+
+
 def test_rows_without_limits_or_measures_serve(store: Store, attempts: Rows) -> None:
     store.append(attempts({"key": "a"}))
     assert store.served(["a"], seconds=1, memory_mib=1).served == {"a": "a"}

@@ -284,3 +284,31 @@ def test_plan_computes_nothing(folder: Any) -> None:
     (folder.path / "made").mkdir()
     assert folder.run("sweep", study, "--results", "made", "--plan").returncode == 0
     assert not any((folder.path / "made").iterdir())
+
+
+# A noisy machine is waited for a minute.
+@pytest.mark.slow
+def test_exclusive_and_repeated_times(folder: Any) -> None:
+    study = folder.study(
+        "kind: sweep\nname: times\ntasks: [{sklearn: breast_cancer}]\nfolds: 2\n"
+        "systems:\n  - C-LR: {l1: [0], l2: [0.1, 1], memory: [20], tolerance: [1e-4, 1e-7]}\n"
+        "timing: exclusive\nrepeats: 2\n"
+    )
+    said = folder.sweep(study, "times")
+    assert said["planned"] == said["computed"] == 2 * (4 * 2 + 1)
+    rows = folder.query("times", "select * from evaluations")
+    for row in rows:
+        assert (row["timing"], row["outcome"]) == ("exclusive", "ok")
+        assert row["quiet"] in (True, False)
+        assert row["timed_fits"] > 1
+        assert 0 < row["fit_seconds_min"] <= row["fit_seconds"] < 0.2
+    by_evaluation: dict[Any, set[tuple[int, float]]] = {}
+    for row in rows:
+        name = row["stage"], row["configuration_id"], row["fold"]
+        by_evaluation.setdefault(name, set()).add((row["repeat"], row["score"]))
+    for found in by_evaluation.values():
+        assert {repeat for repeat, _ in found} == {0, 1}
+        assert len({score for _, score in found}) == 1
+    assert folder.sweep(study, "times")["computed"] == 0
+    done = folder.run("report", "--results", "times")
+    assert "packed" not in done.stdout

@@ -92,3 +92,34 @@ def test_a_note_names_the_versions_that_keep_rows_from_serving(
         "1 rows of C-BDT were made with preparation 0, lightgbm 0.1: computing them again; "
         "--accept-versions keeps them"
     )
+
+
+def test_each_repeat_is_an_evaluation_of_its_own(study: SweepStudy, tmp_path: Path) -> None:
+    (tmp_path / "study.yaml").write_text(STUDY + "repeats: 3\n")
+    repeated = plan(load_study(tmp_path / "study.yaml"))
+    (pair,), (once,) = repeated.pairs, plan(study).pairs
+    keys = {evaluation.key for evaluation in pair.evaluations}
+    assert len(keys) == 3 * len({evaluation.key for evaluation in once.evaluations})
+    assert {e.key for e in pair.cv if e.repeat == 0} == {e.key for e in once.cv}
+    groups = list(repeated.fits(pair.cv))
+    assert len(groups) == 3 * len(list(plan(study).fits(once.cv)))
+    assert all(len({(e.repeat, e.fold) for e in group}) == 1 for group in groups)
+
+
+def test_exclusive_times_have_keys_of_their_own(study: SweepStudy, tmp_path: Path) -> None:
+    (tmp_path / "study.yaml").write_text(STUDY + "timing: exclusive\n")
+    exclusive = plan(load_study(tmp_path / "study.yaml"))
+    ours = {e.key for e in exclusive.pairs[0].evaluations}
+    assert not ours & {e.key for e in plan(study).pairs[0].evaluations}
+
+
+def test_a_row_without_a_limit_of_processes_serves_none_who_asks_for_one(
+    study: SweepStudy, tmp_path: Path
+) -> None:
+    limits = limits_here(study)
+    key = plan(study, limits.cpus).pairs[0].cv[0].key
+    row = {"key": key, "outcome": "ok", "score": 0.5, "wall_seconds": 1.0, "peak_mib": 1.0}
+    results = results_with(tmp_path / "results", **row)
+    assert sweep(study, results).outlook().reused == 1
+    (tmp_path / "study.yaml").write_text(STUDY.replace("2GB", "2GB, processes: 64"))
+    assert sweep(load_study(tmp_path / "study.yaml"), results).outlook().reused == 0

@@ -1,0 +1,99 @@
+"""One job of a sweep, called directly: what it reports, and when a short fit is timed again."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+import pytest
+
+from runner.config import load_study, load_tasks
+from runner.data import arrays
+from runner.sweep import work
+from runner.sweep.work import SHORT_SECONDS, Fit, retime
+
+TREES = {"leaves": 8, "min_leaf": 1, "learning_rate": 0.1}
+REGRESSION = {"l1": 0.0, "l2": 1.0, "memory": 20}
+
+
+class Reported:
+    """A report that keeps what it is given."""
+
+    def __init__(self) -> None:
+        self.checkpoints: list[int] = []
+        self.records: list[dict[str, Any]] = []
+
+    def checkpoint(self, index: int) -> None:
+        self.checkpoints.append(index)
+
+    def record(
+        self,
+        index: int,
+        fields: Mapping[str, Any],
+        predictions: Mapping[str, np.ndarray] | None = None,
+    ) -> None:
+        assert self.checkpoints == list(range(len(self.records) + 1))
+        assert index == len(self.records)
+        self.records.append(dict(fields))
+
+
+@pytest.fixture(scope="module")
+def task(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, np.ndarray]:
+    file = tmp_path_factory.mktemp("study") / "study.yaml"
+    file.write_text(
+        "kind: sweep\nname: s\ntasks: [{sklearn: breast_cancer}]\nsystems: [C-LR]\nfolds: 3\n"
+    )
+    (task,), (split,) = load_tasks(load_study(Path(file)))
+    return arrays(task, split)
+
+
+def fits(system: str) -> tuple[Mapping[str, Any], ...]:
+    if system == "C-BDT":
+        return tuple(TREES | {"trees": trees} for trees in (3, 20, 40))
+    return tuple(REGRESSION | {"tolerance": tolerance} for tolerance in (1e-2, 1e-4, 1e-6))
+
+
+def reported(
+    task: Mapping[str, np.ndarray], system: str, within: float | None
+) -> list[dict[str, Any]]:
+    report = Reported()
+    argument = Fit(system, fits(system), 1, 0, 1, ("no", "yes"), False, retime_within=within)
+    work.fit(task, argument, report)
+    return report.records
+
+
+@pytest.mark.parametrize("system", ["C-BDT", "C-LR"])
+def test_timing_again_changes_no_score(task: Mapping[str, np.ndarray], system: str) -> None:
+    once, again = reported(task, system, None), reported(task, system, 60.0)
+    assert [record["score"] for record in once] == [record["score"] for record in again]
+    assert [record["timed_fits"] for record in once] == [1, 1, 1]
+    assert all(record["fit_seconds_min"] == record["fit_seconds"] for record in once)
+    for record in again:
+        assert record["fit_seconds_min"] <= record["fit_seconds"]
+        assert record["timed_fits"] == 1 or record["fit_seconds_min"] < SHORT_SECONDS
+
+
+def test_a_fit_is_timed_until_its_times_are_long_enough_together() -> None:
+    times = [0.03]
+    given = iter([0.05, 0.02, 0.08, 0.04, 0.01])
+    retime(lambda: next(given), times, perf_counter() + 60.0)
+    assert times == [0.03, 0.05, 0.02, 0.08, 0.04]
+    assert sum(times) > SHORT_SECONDS >= sum(times[:-1])
+    assert statistics.median(times) == 0.04
+
+
+@pytest.mark.parametrize("first", [0.21, 30.0])
+def test_a_long_fit_is_timed_once(first: float) -> None:
+    times = [first]
+    retime(lambda: pytest.fail("fitted again"), times, perf_counter() + 60.0)
+    assert times == [first]
+
+
+def test_no_fit_begins_that_would_end_too_late() -> None:
+    times = [0.1]
+    retime(lambda: pytest.fail("fitted again"), times, perf_counter() + 0.09)
+    assert times == [0.1]
