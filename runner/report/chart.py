@@ -205,6 +205,9 @@ def _subtitle(summary: pa.Table, found: Sequence[Mark]) -> list[str]:
     timings = {word for text in summary["timing"].to_pylist() for word in (text or "").split("+")}
     if "packed" in timings:
         lines.append(PACKED)
+    used = {row for row in summary["machines"].to_pylist() if row}
+    if len(used) > 1 or any("+" in letters for letters in used):
+        lines.append("Times of several kinds of machine: not comparable.")
     if any(mark.own_seconds == FLOOR_SECONDS for mark in found):
         lines.append(f"Times below {FLOOR_SECONDS:g} s are drawn at {FLOOR_SECONDS:g} s.")
     return lines

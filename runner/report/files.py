@@ -11,6 +11,7 @@ from runner.report.notes import notes
 from runner.report.rows import load
 from runner.report.summary import list_configurations, summarise_pairs
 from runner.report.table import SummaryTable, write_csv
+from runner.report.times import comparable
 from runner.store import Store
 
 
@@ -49,7 +50,7 @@ def write(store: Store, output: Path, run_id: str | None = None) -> Report:
     Raises:
         InputError: There is no such run, or the folder can't be written to.
     """
-    rows = load(store, run_id)
+    rows = comparable(load(store, run_id))
     summary, configurations = summarise_pairs(rows), list_configurations(rows)
     report = Report(
         run_id=rows.run_id,

@@ -7,12 +7,11 @@ from collections import Counter
 import pyarrow as pa
 
 from runner.report.rows import Rows
+from runner.report.times import confidence, machine_letters
 
 PACKED = "Times are packed: not for comparison across systems."
 
 _MIXED = {
-    "timing": "ways of timing",
-    "machine": "kinds of machine",
     "cpus": "numbers of cores",
     "threads": "numbers of threads",
     "memory_mib": "memory limits (MiB)",
@@ -21,7 +20,17 @@ _MIXED = {
 
 def notes(rows: Rows, summary: pa.Table) -> list[str]:
     """Sentences to print below the table, most important first."""
-    return [*_unfinished(rows, summary), *_unselected(summary), *_mixed(rows), *_packed(rows)]
+    return [
+        *_unfinished(rows, summary),
+        *_unselected(summary),
+        *_left_out(rows),
+        *_fitted(rows),
+        *_machines(rows),
+        *_mixed(rows),
+        *_noisy(rows),
+        *_interval(rows),
+        *_packed(rows),
+    ]
 
 
 def _unfinished(rows: Rows, summary: pa.Table) -> list[str]:
@@ -43,6 +52,57 @@ def _unselected(summary: pa.Table) -> list[str]:
     return found
 
 
+def _left_out(rows: Rows) -> list[str]:
+    if rows.kept is None:
+        return []
+    others = "; ".join(f"{kind}: {n} rows" for kind, n in rows.kinds.items() if kind != rows.kept)
+    return [
+        f"Times are {rows.kept}; times of another kind are left out, and totals with any of them "
+        f"({others})."
+    ]
+
+
+def _fitted(rows: Rows) -> list[str]:
+    count = sum(row.fitted for row in rows)
+    if not count:
+        return []
+    return [f"{count} evaluations ran in a sandbox shrunk to its machine (--fit-sandbox)."]
+
+
+def _machines(rows: Rows) -> list[str]:
+    timed = [row for row in rows if row.fit_seconds is not None]
+    letters = machine_letters(rows)
+    if len(letters) < 2:
+        return []
+    counts = Counter(row.machine for row in timed)
+    each = "; ".join(f"{letter}: {m}, {counts[m]} rows" for m, letter in letters.items())
+    return [
+        f"Times of {len(letters)} kinds of machine don't compare (column machines); those with "
+        f"several letters are sums across them. {each}."
+    ]
+
+
+def _noisy(rows: Rows) -> list[str]:
+    looked = [row.quiet for row in rows if row.quiet is not None]
+    if all(looked):
+        return []
+    return [
+        f"{looked.count(False)} of {len(looked)} exclusive times were taken on a node that wasn't "
+        "quiet (column quiet of attempts)."
+    ]
+
+
+def _interval(rows: Rows) -> list[str]:
+    repeats = {pair.repeats for pair in rows.pairs if pair.repeats > 1}
+    if not repeats:
+        return []
+    sure = " or ".join(f"{100 * confidence(n):.3g} % ({n} repeats)" for n in sorted(repeats))
+    return [
+        "Times are medians over repeats, in brackets the lowest and the highest: these enclose the "
+        f"true median with a probability of {sure}, if repeats are independent and alike."
+    ]
+
+
 # Times of unlike machines or limits side by side look like a comparison and aren't one.
 def _mixed(rows: Rows) -> list[str]:
     found = []
@@ -56,4 +116,5 @@ def _mixed(rows: Rows) -> list[str]:
 
 
 def _packed(rows: Rows) -> list[str]:
-    return [PACKED] if any(row.timing == "packed" for row in rows) else []
+    timed = (row for row in rows if row.fit_seconds is not None)
+    return [PACKED] if any(row.timing == "packed" for row in timed) else []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from runner.errors import InputError, suggestion
@@ -32,6 +32,18 @@ class Row:
     cpus: int | None
     threads: int | None
     memory_mib: int | None
+    quiet: bool | None
+    enforced: str | None
+
+    @property
+    def fitted(self) -> bool:
+        """Whether its sandbox was shrunk to what the machine holds."""
+        return bool(json.loads(self.enforced or "{}").get("size") == "fitted")
+
+    @property
+    def kind(self) -> str:
+        """What its times are: times of two kinds never stand in one table."""
+        return f"{self.timing or 'packed'}{' in a shrunk sandbox' if self.fitted else ''}"
 
 
 @dataclass(frozen=True)
@@ -59,12 +71,16 @@ class Rows:
 
     Attributes:
         finished: Whether the run came to its end.
+        kinds: Where its times are of several kinds: how many rows are of each.
+        kept: The kind whose times are left then.
     """
 
     run_id: str
     study: str
     finished: bool
     pairs: tuple[Pair, ...]
+    kinds: Mapping[str, int] = field(default_factory=dict)
+    kept: str | None = None
 
     def __iter__(self) -> Iterator[Row]:
         for pair in self.pairs:

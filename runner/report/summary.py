@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import math
+import statistics
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
 
 from runner.report.rows import Pair, Row, Rows, load
+from runner.report.times import comparable, machine_letters, machines, training_time
 from runner.selection import Scored, Selection, select, summarise
 from runner.store import OUTCOMES, Store
 
@@ -32,6 +33,11 @@ SUMMARY = pa.schema(
         ("folds", pa.int32()),
         ("timing", pa.string()),
         *_COUNTS,
+        ("total_training_seconds_low", pa.float64()),
+        ("total_training_seconds_high", pa.float64()),
+        ("repeats", pa.int32()),
+        ("machines", pa.string()),
+        ("fitted", pa.int32()),
     ]
 )
 
@@ -46,6 +52,9 @@ CONFIGURATIONS = pa.schema(
         ("training_seconds", pa.float64()),
         ("selected", pa.bool_()),
         *_COUNTS[:-1],
+        ("training_seconds_low", pa.float64()),
+        ("training_seconds_high", pa.float64()),
+        ("machines", pa.string()),
     ]
 )
 
@@ -63,7 +72,7 @@ def summary(store: Store, run_id: str | None = None) -> pa.Table:
     Raises:
         InputError: There is no such run.
     """
-    return summarise_pairs(load(store, run_id))
+    return summarise_pairs(comparable(load(store, run_id)))
 
 
 def configurations(store: Store, run_id: str | None = None) -> pa.Table:
@@ -71,35 +80,43 @@ def configurations(store: Store, run_id: str | None = None) -> pa.Table:
 
     Takes and raises what :func:`summary` does.
     """
-    return list_configurations(load(store, run_id))
+    return list_configurations(comparable(load(store, run_id)))
 
 
 def summarise_pairs(rows: Rows) -> pa.Table:
-    """:func:`summary` of rows already loaded."""
-    return pa.Table.from_pylist([_summary_row(pair) for pair in rows.pairs], schema=SUMMARY)
+    """:func:`summary` of rows already loaded, with times of one kind."""
+    letters = machine_letters(rows)
+    found = [_summary_row(pair, letters) for pair in rows.pairs]
+    return pa.Table.from_pylist(found, schema=SUMMARY)
 
 
 def list_configurations(rows: Rows) -> pa.Table:
-    """:func:`configurations` of rows already loaded."""
-    found = [row for pair in rows.pairs for row in _configuration_rows(pair)]
+    """:func:`configurations` of rows already loaded, with times of one kind."""
+    letters = machine_letters(rows)
+    found = [row for pair in rows.pairs for row in _configuration_rows(pair, letters)]
     return pa.Table.from_pylist(found, schema=CONFIGURATIONS)
 
 
-def _summary_row(pair: Pair) -> dict[str, Any]:
+def _summary_row(pair: Pair, letters: Mapping[str, str]) -> dict[str, Any]:
     selection = select(_scored(pair.cv), pair.folds, pair.repeats)
-    total = _training_seconds(pair.cv, pair.repeats)
+    total = training_time(pair.cv, pair.repeats)
     timed = {row.configuration_id for row in pair.cv if row.fit_seconds is not None}
     return {
         "task": pair.task,
         "system": pair.system,
         **_selected(pair, selection),
-        "total_training_seconds": total,
-        "average_training_seconds": None if total is None else total / len(timed),
+        "total_training_seconds": total.seconds,
+        "total_training_seconds_low": total.low,
+        "total_training_seconds_high": total.high,
+        "average_training_seconds": None if total.seconds is None else total.seconds / len(timed),
         "configurations": len({row.configuration_id for row in pair.cv}),
         "folds": pair.folds,
         "timing": "+".join(sorted({row.timing for row in pair.cv if row.timing})) or None,
         **_counts(pair.cv),
         "missing": pair.missing,
+        "repeats": pair.repeats,
+        "machines": machines(pair.cv, letters),
+        "fitted": sum(row.fitted for row in pair.cv),
     }
 
 
@@ -107,19 +124,30 @@ def _selected(pair: Pair, selection: Selection | None) -> dict[str, Any]:
     if selection is None:
         return {}
     chosen = selection.configuration_id
-    test = next((row for row in pair.tests if row.configuration_id == chosen), None)
+    tests = [row for row in pair.tests if row.configuration_id == chosen]
+    outcome = _test_outcome(tests, pair.repeats)
+    refits = [row.fit_seconds for row in tests if row.fit_seconds is not None]
     return {
         "configuration_id": chosen,
         "configuration": next(r.configuration for r in pair.cv if r.configuration_id == chosen),
         "cv_auc": selection.mean,
         "cv_auc_sd": selection.deviation,
-        "test_auc": test.score if test and test.outcome == "ok" else None,
-        "test_outcome": test.outcome if test else "missing",
-        "refit_seconds": test.fit_seconds if test else None,
+        "test_auc": statistics.fmean(_scores(tests)) if outcome == "ok" else None,
+        "test_outcome": outcome,
+        "refit_seconds": statistics.median(refits) if refits else None,
     }
 
 
-def _configuration_rows(pair: Pair) -> Iterator[dict[str, Any]]:
+def _test_outcome(tests: Sequence[Row], repeats: int) -> str:
+    failed = next((row.outcome for row in tests if row.outcome != "ok"), None)
+    return failed or ("ok" if len(tests) >= repeats else "missing")
+
+
+def _scores(rows: Iterable[Row]) -> list[float]:
+    return [row.score for row in rows if row.score is not None]
+
+
+def _configuration_rows(pair: Pair, letters: Mapping[str, str]) -> Iterator[dict[str, Any]]:
     by_id: dict[int, list[Row]] = defaultdict(list)
     for row in pair.cv:
         by_id[row.configuration_id].append(row)
@@ -127,6 +155,7 @@ def _configuration_rows(pair: Pair) -> Iterator[dict[str, Any]]:
     means = summarise(_scored(pair.cv), pair.folds, pair.repeats)
     for configuration_id, rows in sorted(by_id.items()):
         mean = means[configuration_id]
+        time = training_time(rows, pair.repeats)
         yield {
             "task": pair.task,
             "system": pair.system,
@@ -134,7 +163,10 @@ def _configuration_rows(pair: Pair) -> Iterator[dict[str, Any]]:
             "configuration": rows[0].configuration,
             "cv_auc": mean.mean if mean else None,
             "cv_auc_sd": mean.deviation if mean else None,
-            "training_seconds": _training_seconds(rows, pair.repeats),
+            "training_seconds": time.seconds,
+            "training_seconds_low": time.low,
+            "training_seconds_high": time.high,
+            "machines": machines(rows, letters),
             "selected": selection is not None and selection.configuration_id == configuration_id,
             **_counts(rows),
         }
@@ -145,12 +177,6 @@ def _scored(rows: Iterable[Row]) -> list[Scored]:
         Scored(row.configuration_id, row.fold or 0, row.outcome, row.score, row.repeat or 0)
         for row in rows
     ]
-
-
-# Repeats measure the same again: the time of one.
-def _training_seconds(rows: Iterable[Row], repeats: int) -> float | None:
-    seconds = [row.fit_seconds for row in rows if row.fit_seconds is not None]
-    return math.fsum(seconds) / repeats if seconds else None
 
 
 def _counts(rows: Iterable[Row]) -> Mapping[str, int]:

@@ -37,7 +37,7 @@ class SummaryTable:
         # The box puts a blank between columns of its own.
         box, padding = (SIMPLE_HEAD, (0, 1, 0, 0)) if console.is_terminal else (None, (0, 2, 0, 0))
         table = Table(box=box, padding=padding, pad_edge=False, header_style="bold")
-        columns = _columns(options.max_width)
+        columns = _columns(options.max_width, several_machines=self._several_machines())
         for column in columns:
             table.add_column(
                 column.title,
@@ -49,6 +49,10 @@ class SummaryTable:
         for row in self.rows:
             table.add_row(*(Text(column.cell(row)) for column in columns))
         yield table
+
+    def _several_machines(self) -> bool:
+        used = {row["machines"] for row in self.rows if row["machines"]}
+        return len(used) > 1 or any("+" in letters for letters in used)
 
 
 @dataclass(frozen=True)
@@ -62,7 +66,7 @@ class _Column:
     room: int = 0
 
 
-def _columns(width: int) -> list[_Column]:
+def _columns(width: int, *, several_machines: bool) -> list[_Column]:
     with_deviation = _Column("CV AUC ± sd", _auc_with_deviation, number=True)
     columns = [
         _Column("task", lambda row: row["task"], least=8),
@@ -70,10 +74,12 @@ def _columns(width: int) -> list[_Column]:
         _Column("best configuration", _configuration, least=16, room=88),
         with_deviation if width >= 68 else _Column("CV AUC", _auc, number=True),
         _Column("test AUC", _test, number=True, room=52),
-        _Column("total s", _seconds("total_training_seconds"), number=True),
+        _Column("total s", _total, number=True),
         _Column("average s", _seconds("average_training_seconds"), number=True, room=68),
         _Column("outcomes", _outcomes, least=9, room=68),
     ]
+    if several_machines:
+        columns.insert(-1, _Column("machine", lambda row: row["machines"] or "-"))
     return [column for column in columns if width >= column.room]
 
 
@@ -122,6 +128,12 @@ def _test(row: dict[str, Any]) -> str:
     if row["test_auc"] is None:
         return row["test_outcome"] or "-"
     return f"{row['test_auc']:.4f}"
+
+
+def _total(row: dict[str, Any]) -> str:
+    low, high = row["total_training_seconds_low"], row["total_training_seconds_high"]
+    total = seconds_text(row["total_training_seconds"])
+    return total if low is None else f"{total} ({seconds_text(low)}–{seconds_text(high)})"
 
 
 def _outcomes(row: dict[str, Any]) -> str:

@@ -40,6 +40,7 @@ def evaluation(task: str, system: str, configuration_id: int, fold: int | None) 
         "cpus": 1,
         "threads": 1,
         "memory_mib": 2000,
+        "enforced": "{}",
     }
 
 

@@ -168,12 +168,12 @@ def test_files_and_what_they_say(record: Record, tmp_path: Path) -> None:
 
 def test_notes_name_what_a_reader_must_know(record: Record, tmp_path: Path) -> None:
     rows = small([0.6, 0.7])
-    rows[0] |= {"machine": "m2", "timing": "exclusive", "cpus": 2}
+    rows[0] |= {"machine": "m2", "cpus": 2}
     store = record(rows, planned(rows, extra=("to come",)), ended=False)
     notes = "\n".join(write(store, tmp_path / "report").notes)
     for words in ("1 of its evaluations have no row", "its refit is missing", "packed"):
         assert words in notes
-    for words in ("2 kinds of machine are mixed", "2 ways of timing", "2 numbers of cores"):
+    for words in ("2 kinds of machine don't compare", "A: m1, 1 rows", "2 numbers of cores"):
         assert words in notes
     assert "memory limits" not in notes
 
