@@ -26,6 +26,21 @@ def local_node() -> Node:
     return Node(cores=len(os.sched_getaffinity(0)), memory=memory - max(_RESERVE, memory // 20))
 
 
+_VITAL = frozenset(["raylet", "gcs_server"])
+
+
+def dead_part() -> str | None:
+    """The name of a process that this driver's own Ray can't do without and that has ended.
+
+    Ray itself takes ten seconds and more to notice.
+    """
+    from ray._private import worker
+
+    node = worker._global_node
+    dead = () if node is None else node.dead_processes()
+    return next((str(name) for name, _ in dead if name in _VITAL), None)
+
+
 @contextmanager
 def local_ray(array_bytes: int) -> Iterator[None]:
     """Start a Ray that nothing else uses, and end it without a trace.

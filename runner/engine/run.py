@@ -19,7 +19,7 @@ from runner.engine.environment import close_to_others, prepare, quiet
 from runner.engine.interrupt import Halt, Interruption
 from runner.engine.janitor import driver_folder, sweep_node
 from runner.engine.job import Observer, Settings, Sink, Source, Summary
-from runner.engine.local import local_node, local_ray
+from runner.engine.local import dead_part, local_node, local_ray
 from runner.engine.records import encode
 from runner.engine.writer import Writer
 from runner.sandbox import Limits
@@ -173,7 +173,8 @@ def _spread(settings: Settings, progress: _Progress, observer: Observer, confine
     from runner.engine.searcher import BatchSearcher, Conductor, Listener
     from runner.engine.slot import Slot
 
-    nodes: list[Node] = [local_node()] if settings.address == "local" else ray_nodes()
+    own = settings.address == "local"
+    nodes: list[Node] = [local_node()] if own else ray_nodes()
     room = fitted(settings.limits, nodes, shrink=False, exclusive=settings.exclusive)
     progress.slots = room.slots
     # Otherwise actors would start one after the other.
@@ -187,7 +188,8 @@ def _spread(settings: Settings, progress: _Progress, observer: Observer, confine
         references,
         room.size,
         progress.slots,
-        0.0 if settings.address == "local" else RETURN_SECONDS,
+        0.0 if own else RETURN_SECONDS,
+        dead_part if own else lambda: None,
         observer,
     )
     # Tune writes some files a trial, which nobody reads.

@@ -50,6 +50,7 @@ class Conductor:
         size: What a slot takes of its node.
         slots: How many slots there are at the start.
         patience: After so many seconds without a node that could hold a slot the run ends.
+        dead_part: Names a part of Ray whose end is known to be the end of all nodes.
         observer: Who watches.
     """
 
@@ -61,6 +62,7 @@ class Conductor:
         size: Node,
         slots: int,
         patience: float,
+        dead_part: Callable[[], str | None],
         observer: Observer,
     ):
         self._dispatcher = dispatcher
@@ -74,6 +76,7 @@ class Conductor:
         self._losses: list[int] = []
         self._slots = slots
         self._patience = patience
+        self._dead_part = dead_part
         self._looked = time.monotonic()
         self._without = 0.0
 
@@ -136,6 +139,8 @@ class Conductor:
         Raises:
             CannotRunError: There has been none for a while.
         """
+        if dead := self._dead_part():
+            raise CannotRunError(f"Ray's process {dead} has ended; the same command goes on")
         now = time.monotonic()
         if now - self._looked < LOOK_SECONDS:
             return

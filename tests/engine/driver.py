@@ -12,6 +12,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from conftest import Jobs, Quiet, Table, job, settings
 
 from runner.engine import run
+from runner.errors import RunnerError
 
 
 def tell(rows: pa.Table) -> None:
@@ -21,5 +22,8 @@ def tell(rows: pa.Table) -> None:
 if __name__ == "__main__":
     sleep = float(sys.argv[1])
     jobs = [job(f"job{i}", sleep, sleep=sleep) for i in range(1000)]
-    done = run(settings(), Jobs(jobs), Table(tell), Quiet())
-    print("interrupted" if done.interrupted else "finished", flush=True)
+    try:
+        done = run(settings(), Jobs(jobs), Table(tell), Quiet())
+        print("interrupted" if done.interrupted else "finished", flush=True)
+    except RunnerError as error:
+        print(error, flush=True)

@@ -112,3 +112,13 @@ def test_driver_interrupted_while_ray_starts(driver: Driver) -> None:
     assert output.splitlines() == ["interrupted"]
     driver.wait_for_the_end_of_all(5)
     assert not os.listdir(driver.scratch)
+
+
+def test_a_run_whose_ray_has_died_ends_soon(driver: Driver) -> None:
+    driver.lines(2)
+    (raylet,) = (p for p in driver.alive() if p.name() == "raylet")
+    raylet.kill()
+    output, _ = driver.process.communicate(timeout=15)
+    assert output.splitlines()[-1] == "Ray's process raylet has ended; the same command goes on"
+    driver.wait_for_the_end_of_all(10)
+    assert not os.listdir(driver.scratch)
