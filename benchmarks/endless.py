@@ -7,6 +7,7 @@ Each process of a work tells in a file when it began and when it was last alive,
 from __future__ import annotations
 
 import os
+import subprocess
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -44,7 +45,7 @@ def beat(file: str) -> NoReturn:
 
 
 def crowd(file: str) -> NoReturn:
-    """Be 200 processes that all tell the time."""
+    """Be 200 copies of this process, all of which tell the time."""
     moments = _moments(file, CROWD)
     for number in range(1, CROWD):
         if os.fork() == 0:
@@ -52,7 +53,20 @@ def crowd(file: str) -> NoReturn:
     _live(moments[0], BEAT_SECONDS)
 
 
-ENDLESS: dict[str, Callable[[str], NoReturn]] = {"beat": beat, "crowd": crowd}
+def commands(file: str) -> NoReturn:
+    """Be a process that tells the time, and 199 commands that sleep."""
+    moments = _moments(file, CROWD)
+    for number in range(1, CROWD):
+        subprocess.Popen(["sleep", "600"])
+        moments[number] = time.monotonic()
+    _live(moments[0], BEAT_SECONDS)
+
+
+ENDLESS: dict[str, Callable[[str], NoReturn]] = {
+    "beat": beat,
+    "crowd": crowd,
+    "commands": commands,
+}
 
 
 def work(arrays: Mapping[str, np.ndarray], argument: tuple[str, str], report: Report) -> None:

@@ -8,7 +8,7 @@ import json
 import os
 import platform
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -21,7 +21,7 @@ from runner.errors import CannotRunError
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from runner.sandbox import Holding, Limits
+    from runner.sandbox import Holding, Limits, Surroundings
 
 _LIBRARIES = {
     "ray": "ray",
@@ -45,6 +45,14 @@ class _Library:
 
 
 @dataclass(frozen=True)
+class _Archive:
+    """What somebody else's code is confined by, or why it is refused."""
+
+    enforced: Mapping[str, str]
+    problem: str | None
+
+
+@dataclass(frozen=True)
 class _Examination:
     """What was found; also the JSON document.
 
@@ -54,6 +62,7 @@ class _Examination:
         memory: Total, available and swap, in MiB.
         quiet: Load, frequency governor and turbo; None where the machine doesn't tell.
         limits: Each with its means, its weakness and what a stronger one needs.
+        archive: How somebody else's code is confined.
         versions: Of this program and its libraries.
         sandboxes: How many of one core and 2 GB run at once, and where.
     """
@@ -63,6 +72,7 @@ class _Examination:
     memory: Mapping[str, int]
     quiet: Mapping[str, Any]
     limits: tuple[Holding, ...]
+    archive: _Archive
     versions: Mapping[str, _Library]
     sandboxes: Mapping[str, Any]
 
@@ -93,15 +103,32 @@ def _examine(address: str) -> _Examination:
     from runner import engine
     from runner.sandbox import explain, probe, surroundings
 
+    around = surroundings()
     return _Examination(
         machine=json.loads(engine.machine()),
         cores=_cores(),
         memory=_memory(),
         quiet=_quiet(),
-        limits=explain(probe().enforced(), surroundings()),
+        limits=explain(probe().enforced(), around),
+        archive=_archive(around),
         sandboxes=_sandboxes(address),
         versions=_versions(),
     )
+
+
+def _archive(around: Surroundings) -> _Archive:
+    from runner.sandbox import jail, missing_confinement, probe
+
+    means = probe("archive")
+    if means.jail is not None:
+        return _Archive(means.enforced("archive"), None)
+    tried = {
+        f"{way.maker} with {'a user namespace' if way.uid is None else 'another user'}": (
+            jail.failures(way)
+        )
+        for way in jail.candidates()
+    }
+    return _Archive({}, missing_confinement(tried, around))
 
 
 def _cores() -> dict[str, Any]:
@@ -163,19 +190,13 @@ def _library(name: str, module: str) -> _Library:
 
 
 def _quiet() -> dict[str, Any]:
-    cpus = Path("/sys/devices/system/cpu")
+    from runner.engine.quiet import read_governor, read_turbo
+
     return {
         "load": [round(value, 2) for value in os.getloadavg()],
-        "governor": _told(cpus / "cpu0/cpufreq/scaling_governor"),
-        "turbo": {"0": "on", "1": "off", None: None}[_told(cpus / "intel_pstate/no_turbo")],
+        "governor": read_governor(sorted(os.sched_getaffinity(0))),
+        "turbo": read_turbo(),
     }
-
-
-def _told(path: Path) -> str | None:
-    try:
-        return path.read_text().strip()
-    except OSError:
-        return None
 
 
 def _print(found: _Examination) -> None:
@@ -184,7 +205,7 @@ def _print(found: _Examination) -> None:
     # A pipe has no width to wrap at: each line stays one.
     console = Console(soft_wrap=not sys.stdout.isatty(), highlight=False)
     _print_pairs(console, "Machine", _machine_lines(found))
-    _print_limits(console, found.limits)
+    _print_limits(console, found)
     _print_pairs(console, "Versions", _version_lines(found.versions))
 
 
@@ -194,6 +215,7 @@ def _machine_lines(found: _Examination) -> dict[str, str]:
     swap = f"{memory['swap_mib']} MiB of swap" if memory["swap_mib"] else "no swap"
     load = ", ".join(f"{value:.1f}" for value in quiet["load"])
     room = found.sandboxes
+    turbo = {True: "on", False: "off", None: "not told here"}[quiet["turbo"]]
     size = f"{room['cpus']} core and {room['memory_mib']} MiB"
     return {
         "cpu": str(found.machine["cpu"]),
@@ -202,8 +224,7 @@ def _machine_lines(found: _Examination) -> dict[str, str]:
         "memory": f"{memory['total_mib']} MiB, {memory['available_mib']} MiB available, {swap}",
         "kernel": str(found.machine["kernel"]),
         "load": load,
-        "frequency": f"governor {quiet['governor'] or 'not told here'}, "
-        f"turbo {quiet['turbo'] or 'not told here'}",
+        "frequency": f"governor {quiet['governor'] or 'not told here'}, turbo {turbo}",
         "sandboxes": f"{room['at_once']} of {size} at once ({room['address']})"
         + (f": {room['problem']}" if room["problem"] else ""),
     }
@@ -224,10 +245,25 @@ def _print_pairs(console: Console, title: str, lines: Mapping[str, str]) -> None
     console.print()
 
 
-def _print_limits(console: Console, limits: tuple[Holding, ...]) -> None:
-    _print_pairs(console, "Limits, and what they rest on", {h.limit: h.means for h in limits})
-    for holding in limits:
+def _print_limits(console: Console, found: _Examination) -> None:
+    lines = {holding.limit: holding.means for holding in found.limits}
+    for limit, means in found.archive.enforced.items():
+        if lines[limit] != means:
+            lines[limit] += f"; for somebody else's code {means}"
+    _print_pairs(console, "Limits, and what they rest on", lines)
+    remarks = list(_remarks(found))
+    for remark in remarks:
+        console.print(f"  {remark}", markup=False)
+    if remarks:
+        console.print()
+
+
+def _remarks(found: _Examination) -> Iterator[str]:
+    for holding in found.limits:
         if holding.weakness:
-            console.print(f"  {holding.limit}: {holding.weakness}", markup=False)
+            yield f"{holding.limit}: {holding.weakness}"
         if holding.missing:
-            console.print(f"    stronger: {holding.missing}", markup=False)
+            yield f"  stronger: {holding.missing}"
+    if found.archive.problem:
+        yield "somebody else's code (an archive) is refused here"
+        yield f"  {found.archive.problem}"

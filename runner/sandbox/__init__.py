@@ -7,7 +7,13 @@ The owner's side: ``sandbox`` (a slot's), ``warm`` (its zygote), ``execution`` (
 """
 
 from runner.sandbox.contract import Finding, Limits, Outcome, Report, Result, Trust, Usage, Work
-from runner.sandbox.explanation import Holding, explain, surroundings
+from runner.sandbox.explanation import (
+    Holding,
+    Surroundings,
+    explain,
+    missing_confinement,
+    surroundings,
+)
 from runner.sandbox.inprocess import InProcess
 from runner.sandbox.means import Means, probe
 from runner.sandbox.owner import sweep_leftovers
@@ -23,10 +29,12 @@ __all__ = [
     "Report",
     "Result",
     "Sandbox",
+    "Surroundings",
     "Trust",
     "Usage",
     "Work",
     "explain",
+    "missing_confinement",
     "probe",
     "surroundings",
     "sweep_leftovers",

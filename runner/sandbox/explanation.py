@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -62,43 +62,55 @@ class Surroundings:
 
 @dataclass(frozen=True)
 class _Stronger:
-    """What a limit's strongest means needs, and what weaker ones let pass."""
+    """A limit's strongest means, the controller it needs (None: namespaces), and what each weaker
+    one lets pass."""
 
     strongest: tuple[str, ...]
-    controller: str | None = None
-    weaknesses: Mapping[str, str] | None = None
+    controller: str | None
+    weaknesses: Mapping[str, str]
 
 
-_NOT_HELD = "it isn't held at all"
+_GROUPS_V1_V2 = ("cgroup-v1", "cgroup-v2")
 
 _STRONGER = {
     "memory": _Stronger(
-        ("cgroup-v1", "cgroup-v2"),
+        _GROUPS_V1_V2,
         "memory",
-        {
-            "rlimit+watchdog": "a peak between two looks passes, and so do files in /dev/shm that "
-            "nobody maps"
-        },
+        {"rlimit+watchdog": "a peak between two looks passes, as do files in shared memory"},
     ),
     "cpu": _Stronger(("cpuset",), "cpuset", {"affinity": "code can widen its affinity again"}),
     "kill": _Stronger(
-        ("cgroup.kill", "freezer"),
+        ("cgroup.kill", "freezer", "pid-namespace"),
         "freezer",
         {"subreaper": "processes are looked for one by one, slower than some can fork"},
     ),
     "cpu_time": _Stronger(
-        ("cgroup-v1", "cgroup-v2", "cpuacct"),
+        _GROUPS_V1_V2,
         "cpuacct",
-        {"procfs": "processes that end between two looks are added late"},
+        {"procfs": "what a process used between the last look and its end may count late"},
     ),
     "processes": _Stronger(
-        ("cgroup-v1", "cgroup-v2", "pids"),
+        _GROUPS_V1_V2,
         "pids",
-        {"rlimit": "it counts all that this user runs, and nothing of root's"},
+        {
+            "watchdog": "a crowd that comes and goes between two looks passes",
+            "rlimit+watchdog": "it counts a user's processes, not a tree's",
+        },
     ),
-    "file_size": _Stronger(("rlimit",)),
-    "open_files": _Stronger(("rlimit",)),
+    "shared_memory": _Stronger(
+        ("namespaces",), None, {"none": "segments are seen by others and are cleared up later"}
+    ),
+    "groups": _Stronger(
+        ("read-only", "hidden"),
+        None,
+        {"none": "code with root's rights could move its processes out"},
+    ),
 }
+
+_NAMESPACES = (
+    "namespaces of one's own: root's rights, or user namespaces (kernel.unprivileged_userns_clone "
+    "= 1, user.max_user_namespaces > 0, kernel.apparmor_restrict_unprivileged_userns = 0)"
+)
 
 
 def explain(enforced: Mapping[str, str], surroundings: Surroundings) -> tuple[Holding, ...]:
@@ -117,10 +129,21 @@ def _holding(limit: str, means: str, surroundings: Surroundings) -> Holding:
     stronger = _STRONGER.get(limit)
     if stronger is None or means in stronger.strongest:
         return Holding(limit, means)
-    weakness = _NOT_HELD if means == "none" else (stronger.weaknesses or {}).get(means)
-    if stronger.controller is None:
-        return Holding(limit, means, weakness)
-    return Holding(limit, means, weakness, missing_group(stronger.controller, surroundings))
+    name = stronger.controller
+    missing = _NAMESPACES if name is None else missing_group(name, surroundings)
+    return Holding(limit, means, stronger.weaknesses.get(means), missing)
+
+
+def missing_confinement(complaints: Mapping[str, Sequence[str]], surroundings: Surroundings) -> str:
+    """Why somebody else's code can't be confined here, and what would change that.
+
+    Args:
+        complaints: What was wrong with each way that was tried.
+        surroundings: Of the process that tried.
+    """
+    tried = "; ".join(f"{way}: {', '.join(wrong)}" for way, wrong in complaints.items())
+    program = "" if surroundings.bubblewrap else "bubblewrap (package bubblewrap), or "
+    return f"{tried}. It needs {program}{_NAMESPACES}"
 
 
 def missing_group(name: str, surroundings: Surroundings) -> str:

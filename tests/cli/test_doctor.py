@@ -39,7 +39,16 @@ def test_cores_and_memory(document: dict[str, Any]) -> None:
 def test_limits_are_those_that_the_probe_finds(document: dict[str, Any]) -> None:
     means = {line["limit"]: line["means"] for line in document["limits"]}
     assert means.pop("wall") == "clock"
-    assert means.items() >= probe().enforced().items()
+    assert means == probe().enforced()
+
+
+def test_what_confines_an_archive_is_told_or_why_nothing_does(document: dict[str, Any]) -> None:
+    archive = document["archive"]
+    means = probe("archive")
+    if means.jail is None:
+        assert archive["problem"]
+    else:
+        assert archive == {"enforced": means.enforced("archive"), "problem": None}
 
 
 def test_versions(document: dict[str, Any]) -> None:

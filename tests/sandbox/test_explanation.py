@@ -8,7 +8,12 @@ import pytest
 
 from runner.sandbox import Means, explain
 from runner.sandbox.cgroups import Base
-from runner.sandbox.explanation import Controller, Surroundings, missing_group
+from runner.sandbox.explanation import (
+    Controller,
+    Surroundings,
+    missing_confinement,
+    missing_group,
+)
 
 V1 = Controller(1, "/sys/fs/cgroup/memory/a", given=True, writable=True)
 FOREIGN = Controller(1, "/sys/fs/cgroup/memory/a", given=True, writable=False)
@@ -36,16 +41,31 @@ def test_what_is_missing(controller: Controller | None, root: bool, said: str) -
 
 def test_the_strongest_means_lack_nothing() -> None:
     base = Base(2, "unified", Path("/sys/fs/cgroup"), Path("/sys/fs/cgroup"))
-    strong = Means(memory=base, cpu=base, kill=base, clock=base)
-    held = {holding.limit: holding for holding in explain(strong.enforced(), machine(V1))}
-    for limit in ("wall", "memory", "cpu", "kill"):
-        assert held[limit].weakness is None
-        assert held[limit].missing is None
+    strong = Means(base, base, base, base, base, private="root")
+    for holding in explain(strong.enforced(), machine(V1)):
+        assert holding.weakness is None
+        assert holding.missing is None
 
 
 def test_weaker_means_say_what_they_let_pass_and_what_is_missing() -> None:
     held = {holding.limit: holding for holding in explain(Means().enforced(), machine(None))}
     assert set(held) == {"wall", *Means().enforced()}
-    for limit in ("memory", "cpu", "kill"):
+    for limit in ("memory", "cpu", "kill", "cpu_time", "processes"):
         assert held[limit].weakness
         assert "is mounted" in str(held[limit].missing)
+    for limit in ("shared_memory", "groups"):
+        assert held[limit].weakness
+        assert "user namespaces" in str(held[limit].missing)
+
+
+def test_means_of_every_kind_are_explained() -> None:
+    for private in (None, "root", "user"):
+        for trust in ("fits", "archive"):
+            enforced = Means(private=private).enforced(trust)
+            assert len(explain(enforced, machine(None))) == len(enforced) + 1
+
+
+def test_why_an_archive_is_refused() -> None:
+    said = missing_confinement({"namespaces": ["it doesn't start: no"]}, machine(None))
+    assert "it doesn't start: no" in said
+    assert "package bubblewrap" in said
