@@ -10,7 +10,7 @@ from pathlib import Path
 
 from runner.sandbox import procfs
 
-CONTROLLERS_V1 = ("memory", "cpuset", "cpuacct", "freezer", "pids")
+CONTROLLERS_V1 = ("memory", "cpuset", "cpu", "cpuacct", "freezer", "pids")
 FREEZE_SECONDS = 1.0
 
 

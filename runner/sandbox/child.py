@@ -131,7 +131,7 @@ def _run(owner: socket.socket, arrays: dict[str, np.ndarray]) -> int:
         owner.sendall(Message({"kind": "ready"}).encode())
         # The owner reads its baselines, starts the clock and says go.
         owner.recv(1)
-        task.function(task.arrays, task.argument, _Report(owner))
+        task.function(task.arrays, task.argument, _Report(owner, work.evaluations))
     except SystemExit as leaving:
         return _exit_code(leaving)
     except BaseException as error:
@@ -185,8 +185,9 @@ def _exit_code(leaving: SystemExit) -> int:
 class _Report:
     """Sends what a function reports to the owner."""
 
-    def __init__(self, owner: socket.socket):
+    def __init__(self, owner: socket.socket, evaluations: int):
         self._owner = owner
+        self._last = evaluations - 1
 
     def checkpoint(self, index: int) -> None:
         self._owner.sendall(Message({"kind": "checkpoint", "index": index}).encode())
@@ -198,3 +199,7 @@ class _Report:
         predictions: Mapping[str, np.ndarray] | None = None,
     ) -> None:
         self._owner.sendall(record_message(index, fields, predictions).encode())
+        if index != self._last:
+            # What the kernel counts from now on belongs to the next one, once the owner has read
+            # what it counted before.
+            self._owner.recv(1)

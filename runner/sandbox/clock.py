@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Protocol
 
 from runner.sandbox import procfs
-from runner.sandbox.cgroups import Group
+from runner.sandbox.cgroups import Base, Group
 
 
 @dataclass(frozen=True)
@@ -74,6 +76,51 @@ class GroupClock:
             files = ("cpuacct.usage", "cpuacct.usage_user", "cpuacct.usage_sys")
             total, user, system = (self._group.number(file) / 1e9 for file in files)
         return total, user, system
+
+
+class Throttling:
+    """How long quotas on the owner's own groups, such as a container's, held processors back.
+
+    A work's own groups have none: its cores are leased.
+
+    Args:
+        own: The groups this process is in, as ``cgroups.own_bases`` tells them.
+    """
+
+    def __init__(self, own: Mapping[str, Base]):
+        base = own.get("cpu") or own.get("unified")
+        self._folders = [] if base is None else list(_statistics(base))
+        self._start = 0.0
+
+    def start(self) -> None:
+        self._start = self._seconds()
+
+    def read(self) -> float | None:
+        """Seconds since the start; None where no group tells."""
+        return self._seconds() - self._start if self._folders else None
+
+    def _seconds(self) -> float:
+        return sum(_throttled(folder) or 0.0 for folder in self._folders)
+
+
+def _statistics(base: Base) -> Iterator[Path]:
+    """The groups from ``base`` up that count throttling."""
+    for folder in (base.folder, *base.folder.parents):
+        if folder == base.root.parent:
+            return
+        if _throttled(folder) is not None:
+            yield folder
+
+
+def _throttled(folder: Path) -> float | None:
+    """Seconds by a group's statistics, which are in micro- (version 2) or nanoseconds."""
+    try:
+        table = Group(folder, 2).table("cpu.stat")
+    except OSError:
+        return None
+    if "throttled_usec" in table:
+        return table["throttled_usec"] / 1e6
+    return table["throttled_time"] / 1e9 if "throttled_time" in table else None
 
 
 class ReapedClock:

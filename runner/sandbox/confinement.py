@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from runner.sandbox import cgroups
 from runner.sandbox.cgroups import Base, Group
-from runner.sandbox.clock import CpuClock, CpuTime, GroupClock, ReapedClock
+from runner.sandbox.clock import CpuClock, CpuTime, GroupClock, ReapedClock, Throttling
 from runner.sandbox.contract import Limits, Usage
 from runner.sandbox.crowd import CrowdGroup, CrowdLimit, CrowdWatch
 from runner.sandbox.ledger import End
@@ -45,6 +47,7 @@ class Confinement:
         cores: Those it may use.
         zygote: Process id of the one that forks its child.
         own_user: Whether nothing but this sandbox counts as its user's processes.
+        own_files: Whether the files in shared memory are this sandbox's alone.
 
     Raises:
         OSError: A group could not be made, though a probe could.
@@ -57,9 +60,12 @@ class Confinement:
         limits: Limits,
         cores: Sequence[int],
         zygote: int,
-        own_user: bool = False,
+        *,
+        own_user: bool,
+        own_files: bool,
     ):
         self._groups: dict[Base, Group] = {}
+        self._throttling = Throttling(_own_bases())
         self._limits = limits
         self._own_user = own_user
         self.parallel = len(cores) if means.cpu else os.cpu_count() or 1
@@ -76,7 +82,7 @@ class Confinement:
             self._memory: MemoryLimit = (
                 MemoryGroup(self._groups[means.memory], limits.memory)
                 if means.memory
-                else Watchdog(zygote, limits.memory)
+                else Watchdog(zygote, limits.memory, own_files)
             )
             self._crowd = self._crowd_limit(means, zygote)
         except OSError:
@@ -123,7 +129,8 @@ class Confinement:
 
     def start(self, pid: int) -> None:
         """The work's clock starts."""
-        self._memory.start()
+        self._memory.start(pid)
+        self._throttling.start()
         self._clock.start(pid)
 
     def cpu_seconds(self) -> float:
@@ -172,6 +179,7 @@ class Confinement:
             cpu_seconds=time.user + time.system,
             user_seconds=time.user,
             system_seconds=time.system,
+            throttled_seconds=self._throttling.read(),
             peak_mib=_mib(self._memory.peak()),
             baseline_mib=_mib(self._memory.baseline()),
             oom_kills=self._memory.kills(),
@@ -184,6 +192,9 @@ class Confinement:
             while not group.remove() and time.monotonic() < give_up:
                 group.kill()
                 time.sleep(0.0005)
+
+
+_own_bases = functools.cache(cgroups.own_bases)
 
 
 def _mib(size: int | None) -> float | None:

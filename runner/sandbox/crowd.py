@@ -60,7 +60,7 @@ class CrowdWatch:
         return self._struck
 
     def refused(self) -> int:
-        return int(self._struck)
+        return int(self.look())
 
 
 def refused_forks(group: Group) -> int:

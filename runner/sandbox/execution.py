@@ -175,8 +175,10 @@ class Execution:
                 self._ledger.checkpoint(read_index(message), now)
             case "record":
                 self._ledger.record(read_index(message), *read_record(message), now)
-                # The evaluation coped with whatever the kernel killed before.
+                # The evaluation coped with whatever the kernel killed or refused before.
                 self._seen = self._confinement.evidence()
+                if not self._ledger.complete:
+                    self._tell(b".")
             case "done":
                 complete = self._ledger.complete
                 self._finish(None if complete else self._judged(End("crash", "no result")))

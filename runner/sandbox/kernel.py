@@ -47,7 +47,7 @@ def map_file(descriptor: int) -> memoryview:
     )
     if address in (None, _FAILED):
         raise _error()
-    return memoryview((ctypes.c_char * size).from_address(address))
+    return memoryview((ctypes.c_char * size).from_address(address)).toreadonly()
 
 
 def _prctl(option: int, value: int) -> None:

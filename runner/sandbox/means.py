@@ -198,6 +198,11 @@ def _groups() -> Means:
             choices[name].pop(0)
 
 
+def holds(means: Means) -> bool:
+    """Whether every group of ``means`` holds what it promises, tried."""
+    return not _try(means)
+
+
 def _try(means: Means) -> set[str]:
     """The attributes of ``means`` that don't hold what they promise."""
     used = {name: base for name in _NAMES if (base := getattr(means, name)) is not None}

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Iterable
 from typing import Protocol
 
 from runner.sandbox import procfs
 from runner.sandbox.cgroups import Group
+from runner.sandbox.namespaces import SHARED_MEMORY
 
 ADDRESS_SLACK = 3 << 29
 """Address space beyond the limit that a child needs for stacks, arenas and libraries."""
@@ -25,8 +27,8 @@ class MemoryLimit(Protocol):
     def address_space(self) -> int | None:
         """Bytes that each process may map; None: as many as it likes."""
 
-    def start(self) -> None:
-        """The clock starts: what is used now is the baseline."""
+    def start(self, pid: int) -> None:
+        """The clock of the child ``pid`` starts: what is used now is the baseline."""
 
     def look(self) -> bool:
         """Whether the owner has to kill the tree because it used more than it may."""
@@ -55,7 +57,7 @@ class MemoryGroup:
         self._baseline: int | None = None
         limit_memory(group, size)
 
-    def start(self) -> None:
+    def start(self, pid: int) -> None:
         v2 = self._group.version == 2
         self._baseline = self._group.number("memory.current" if v2 else "memory.usage_in_bytes")
         # Where it can't be reset the peak includes the start-up.
@@ -77,21 +79,26 @@ class MemoryGroup:
 
 
 class Watchdog:
-    """Adds up the tree's resident memory every few milliseconds; blind to unmapped shared memory.
+    """Adds up the tree's resident memory every few milliseconds.
 
     A limit on each process's address space bounds what one can take between two looks.
 
     Args:
         zygote: Its descendants are the tree.
         size: Bytes that the tree may hold.
+        own_files: Whether the files in /dev/shm are this sandbox's alone. Otherwise those that
+            nobody maps go unseen.
     """
 
     tick: float | None = 0.02
 
-    def __init__(self, zygote: int, size: int):
+    def __init__(self, zygote: int, size: int, own_files: bool):
         self._zygote = zygote
         self._size = size
-        self._inherited = procfs.anonymous_bytes(zygote)
+        self._own_files = own_files
+        self._child: int | None = None
+        self._inherited = procfs.resident(zygote).own
+        self._image = procfs.image(zygote)
         self._baseline: int | None = None
         self._peak = 0
         self._struck = False
@@ -101,7 +108,8 @@ class Watchdog:
         """Bytes that each process may map, what it takes over from the zygote included."""
         return procfs.virtual_bytes(self._zygote) + self._size + ADDRESS_SLACK
 
-    def start(self) -> None:
+    def start(self, pid: int) -> None:
+        self._child = pid
         self._peak = 0
         self.look()
         self._baseline = self._peak
@@ -123,12 +131,24 @@ class Watchdog:
 
     def _used(self) -> int:
         tree = procfs.descendants(self._zygote)
-        # Every process shows the zygote's pages as its own; where the quick sum passes the limit
-        # the slow one, which shares pages out, decides.
-        quick = sum(max(0, procfs.anonymous_bytes(pid) - self._inherited) for pid in tree)
+        # A forked process shows the zygote's pages as its own; where the quick sum passes the
+        # limit the slow one, which shares pages out, decides.
+        quick = self._sum(self._added(pid) for pid in tree)
         if quick <= self._size:
             return quick
-        return sum(procfs.proportional_bytes(pid) for pid in tree)
+        return self._sum(procfs.proportional(pid) for pid in tree)
+
+    def _added(self, pid: int) -> procfs.Resident:
+        found = procfs.resident(pid)
+        inherited = self._inherited if procfs.image(pid) == self._image else 0
+        return procfs.Resident(max(0, found.own - inherited), found.shared)
+
+    def _sum(self, parts: Iterable[procfs.Resident]) -> int:
+        total = sum(parts, procfs.Resident())
+        child = self._child if self._own_files else None
+        files = 0 if child is None else procfs.filled(child, SHARED_MEMORY)
+        # What is mapped of the files is in both.
+        return total.own + max(total.shared, files)
 
 
 def limit_memory(group: Group, size: int) -> None:

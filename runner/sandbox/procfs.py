@@ -7,6 +7,7 @@ import os
 import signal
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 PROC = Path("/proc")
@@ -57,13 +58,13 @@ def _children(pid: int) -> list[int]:
 
 
 def crowd(root: int) -> int:
-    """Processes and threads below ``root``; zombies, which only wait to be counted, left out."""
+    """Processes and threads below ``root``, zombies included, as the kernel's limits count."""
     return sum(_threads(pid) for pid in descendants(root))
 
 
 def _threads(pid: int) -> int:
     stat = _stat(pid)
-    return 0 if stat is None or stat[0] == "Z" else int(stat[17])
+    return 0 if stat is None else max(1, int(stat[17]))
 
 
 def tree_cpu_seconds(root: int) -> float:
@@ -80,19 +81,47 @@ def of_descriptor(pidfd: int) -> int:
     return next(int(line[4:]) for line in text.splitlines() if line.startswith("Pid:"))
 
 
-def anonymous_bytes(pid: int) -> int:
-    """Resident memory that no file backs, shared memory made by the process included."""
-    return sum(_fields(PROC / str(pid) / "status", ("RssAnon", "RssShmem")))
+@dataclass(frozen=True)
+class Resident:
+    """Bytes in memory that no file on disk backs: a process's own, and shared memory it maps."""
+
+    own: int = 0
+    shared: int = 0
+
+    def __add__(self, other: Resident) -> Resident:
+        return Resident(self.own + other.own, self.shared + other.shared)
 
 
-def proportional_bytes(pid: int) -> int:
-    """As ``anonymous_bytes``, a page that n processes share counted 1/n in each."""
-    return sum(_fields(PROC / str(pid) / "smaps_rollup", ("Pss_Anon", "Pss_Shmem")))
+def resident(pid: int) -> Resident:
+    """What a process holds."""
+    found = _fields(PROC / str(pid) / "status")
+    return Resident(found.get("RssAnon", 0), found.get("RssShmem", 0))
+
+
+def proportional(pid: int) -> Resident:
+    """As ``resident``, a page that n processes share counted 1/n in each."""
+    found = _fields(PROC / str(pid) / "smaps_rollup")
+    return Resident(found.get("Pss_Anon", 0), found.get("Pss_Shmem", 0))
+
+
+def image(pid: int) -> int:
+    """Where its stack starts: chosen anew at an ``exec``, and taken over by forked children."""
+    stat = _stat(pid)
+    return 0 if stat is None else int(stat[25])
+
+
+def filled(pid: int, place: str) -> int:
+    """Bytes used of the file system at ``place`` as a process sees it; 0 where it can't be told."""
+    try:
+        found = os.statvfs(PROC / str(pid) / "root" / place.lstrip("/"))
+    except OSError:
+        return 0
+    return (found.f_blocks - found.f_bfree) * found.f_frsize
 
 
 def virtual_bytes(pid: int) -> int:
     """Address space of the process."""
-    return sum(_fields(PROC / str(pid) / "status", ("VmSize",)))
+    return _fields(PROC / str(pid) / "status").get("VmSize", 0)
 
 
 def environment(name: str) -> Iterator[tuple[int, str]]:
@@ -135,13 +164,11 @@ def _stat(pid: int) -> list[str] | None:
     return text.rpartition(")")[2].split()
 
 
-def _fields(file: Path, names: tuple[str, ...]) -> Iterator[int]:
-    """Bytes of the named ``Name:  n kB`` lines."""
+def _fields(file: Path) -> dict[str, int]:
+    """Bytes by name, of the ``Name:  n kB`` lines."""
     try:
-        text = file.read_text()
+        lines = file.read_text().splitlines()
     except OSError:
-        return
-    for line in text.splitlines():
-        name, _, value = line.partition(":")
-        if name in names:
-            yield int(value.split()[0]) * 1024
+        return {}
+    words = (line.split() for line in lines if line.endswith(" kB"))
+    return {line[0].rstrip(":"): int(line[1]) * 1024 for line in words}

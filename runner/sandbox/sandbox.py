@@ -129,9 +129,15 @@ class Sandbox:
             if self._trust == "archive":
                 self._zygote = self._warmed(name, self._jailed(folder, limits))
             assert self._zygote is not None
-            own_user = self._trust == "archive" or self._means.private == "user"
+            view = self._zygote.view
             confinement = Confinement(
-                self._means, name, limits, self._cores, self._zygote.pid, own_user
+                self._means,
+                name,
+                limits,
+                self._cores,
+                self._zygote.pid,
+                own_user=view.get("user", view["kind"] != "none"),
+                own_files=view["kind"] != "none",
             )
             try:
                 execution = Execution(self._zygote, confinement, work, limits, os.fspath(folder))

@@ -125,7 +125,6 @@ def map_array(descriptor: int) -> np.ndarray:
     content = kernel.map_file(descriptor)
     count = math.prod(shape)
     flat = np.frombuffer(content, dtype, count, start) if count else np.empty(0, dtype)
-    flat.flags.writeable = False
     return flat.reshape(shape, order="F" if by_columns else "C")
 
 

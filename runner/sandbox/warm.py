@@ -80,6 +80,10 @@ class Zygote:
         preload: Modules to import.
         surrounding: What it starts in.
 
+    Attributes:
+        view: What it entered.
+        pid: Its number here, whatever it has in a namespace of its own.
+
     Raises:
         ZygoteError: It didn't come up, as where a module can't be imported.
     """
@@ -93,6 +97,7 @@ class Zygote:
         surrounding: Surrounding,
     ):
         self._mark = name
+        self.view = surrounding.view
         self._pidfd = -1
         self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._log = os.memfd_create("zygote-log")

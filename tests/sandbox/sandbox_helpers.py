@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import pickle
+import time
 from collections.abc import Callable
 from typing import Any
 
-from runner.sandbox import Limits, Result, Work, cgroups, procfs
+from runner.sandbox import Limits, Result, Sandbox, Work, cgroups, procfs
 from runner.sandbox.owner import MARK
 
 MIB = 1 << 20
@@ -36,9 +37,26 @@ def processes(owner: int) -> list[int]:
 def groups(owner: int) -> list[str]:
     """Control groups that a process made and that still stand."""
     roots = {base.root for base in cgroups.own_bases().values()}
-    return [str(path) for root in roots for path in root.rglob(f"runner-{owner}-*")]
+    found = [(place, name) for root in roots for place, names, _ in os.walk(root) for name in names]
+    return [f"{place}/{name}" for place, name in found if name.startswith(f"runner-{owner}-")]
 
 
 def only_zygote_left() -> bool:
     """Whether nothing of this process's works lives on."""
     return len(processes(os.getpid())) == 1 and groups(os.getpid()) == []
+
+
+def none_left(sandbox: Sandbox) -> bool:
+    """Whether nothing of a sandbox's last work lives on, its zygote aside."""
+    zygotes = 0 if sandbox.enforced["files"] != "none" else 1
+    return len(processes(os.getpid())) <= zygotes and groups(os.getpid()) == []
+
+
+def soon(condition: Callable[[], bool]) -> bool:
+    """Whether ``condition`` holds within five seconds."""
+    give_up = time.monotonic() + 5
+    while not condition():
+        if time.monotonic() > give_up:
+            return False
+        time.sleep(0.01)
+    return True

@@ -10,6 +10,7 @@ import random
 import signal
 import socket
 import sys
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -50,7 +51,7 @@ def surroundings(arrays: Arrays, argument: Any, report: Report) -> None:
 
 def warm(argument: Any) -> None:
     print("warming up")
-    time.sleep(0.3)
+    time.sleep(1.2)
 
 
 def failing_warm_up(argument: Any) -> None:
@@ -93,24 +94,6 @@ def spin(arrays: Arrays, seconds: float, report: Report) -> None:
     while time.process_time() < end:
         pass
     report.record(0, {})
-
-
-def widen_affinity(arrays: Arrays, argument: Any, report: Report) -> None:
-    with contextlib.suppress(OSError):
-        os.sched_setaffinity(0, range(os.cpu_count() or 1))
-    report.record(0, {"cores": len(os.sched_getaffinity(0))})
-
-
-def lightgbm_with_four_threads(arrays: Arrays, argument: int, report: Report) -> None:
-    import lightgbm
-
-    generator = np.random.default_rng(0)
-    rows = generator.normal(size=(2000, 20))
-    labels = (rows[:, 0] > 0).astype(int)
-    model = lightgbm.LGBMClassifier(n_estimators=100, n_jobs=argument, verbose=-1)
-    start = time.perf_counter()
-    model.fit(rows, labels)
-    report.record(0, {"fit_seconds": time.perf_counter() - start})
 
 
 # What recorded_then calls.
@@ -214,6 +197,11 @@ def return_early(argument: Any) -> None:
     pass
 
 
+def speak_and_die(text: str) -> None:
+    print(text)
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
 def flood(mebibytes: int) -> None:
     block = b"f" * MIB
     for _ in range(mebibytes):
@@ -237,3 +225,200 @@ def kill_the_zygote(argument: Any) -> None:
     daemonise(argument)
     os.kill(os.getppid(), signal.SIGKILL)
     time.sleep(60)
+
+
+# What the trials run; see test_trials.py.
+
+
+def catch_memory_errors(argument: Any) -> None:
+    """Takes all it can get, and goes on when there is no more."""
+    blocks = []
+    end = time.monotonic() + 20
+    while time.monotonic() < end:
+        try:
+            blocks.append(np.ones(8 * MIB, np.uint8))
+        except MemoryError:
+            blocks = blocks[:-2]
+
+
+def write_and_sum_file(arrays: Arrays, mebibytes: int, report: Report) -> None:
+    with open("large", "wb") as file:
+        for _ in range(mebibytes):
+            file.write(b"x" * MIB)
+    sum_file(arrays, "large", report)
+
+
+def fork_exponentially(argument: Any) -> None:
+    """Doubles as often as it can; nothing of it lives longer than some seconds."""
+    end = time.monotonic() + 10
+    while time.monotonic() < end:
+        with contextlib.suppress(OSError):
+            os.fork()
+
+
+def start_threads(count: int) -> None:
+    for _ in range(count):
+        threading.Thread(target=time.sleep, args=(60,), daemon=True).start()
+    time.sleep(60)
+
+
+def spin_everywhere(arrays: Arrays, processes: int, report: Report) -> None:
+    """Several processes that spin for a second, on every core that they can get."""
+    with contextlib.suppress(OSError):
+        os.sched_setaffinity(0, range(os.cpu_count() or 1))
+    children = []
+    for _ in range(processes):
+        pid = os.fork()
+        if pid == 0:
+            end = time.monotonic() + 1
+            while time.monotonic() < end:
+                pass
+            os._exit(0)
+        children.append(pid)
+    for pid in children:
+        os.waitpid(pid, 0)
+    report.record(0, {"cores": len(os.sched_getaffinity(0))})
+
+
+def leave_groups(arrays: Arrays, owner: int, report: Report) -> None:
+    """Tries to move itself to the groups of others, by every way to the files that it knows."""
+    libc = ctypes.CDLL(None)
+    libc.mount(None, b"/sys/fs/cgroup", None, ctypes.c_ulong(0x1020), None)
+    left = 0
+    for root in ("", f"/proc/{owner}/root", f"/proc/{os.getppid()}/root", "/proc/1/root"):
+        for folder, _, files in os.walk(f"{root}/sys/fs/cgroup"):
+            for file in {"cgroup.procs", "tasks"} & set(files):
+                with contextlib.suppress(OSError), open(f"{folder}/{file}", "w") as procs:
+                    procs.write(str(os.getpid()))
+                    procs.flush()
+                    left += 1
+    report.record(0, {"left": left})
+
+
+def look_around(arrays: Arrays, argument: tuple[int, list[str]], report: Report) -> None:
+    """Counts what it shouldn't reach: a server, places to write to, secrets, other processes."""
+    port, places = argument
+    Path("own").write_text("x")
+    reached = 0
+    with contextlib.suppress(OSError):
+        socket.create_connection(("127.0.0.1", port), 1).close()
+        reached += 1
+    written = []
+    for place in ["/", "/etc", "/usr", "/dev", "/var/tmp", sys.prefix, *places]:
+        with contextlib.suppress(OSError):
+            Path(place, f"runner-test-{os.getpid()}").write_text("x")
+            Path(place, f"runner-test-{os.getpid()}").unlink()
+            written.append(place)
+    secrets = []
+    for secret in ["/etc/shadow", "/etc/passwd", "/root/.bashrc", "/sys", *places]:
+        with contextlib.suppress(OSError):
+            os.stat(secret)
+            secrets.append(secret)
+    pids = [int(entry) for entry in os.listdir("/proc") if entry.isdigit()]
+    report.record(
+        0,
+        {
+            "network": reached,
+            "written": ",".join(written),
+            "secrets": ",".join(secrets),
+            "processes": len(pids),
+            "user": os.getuid(),
+            "environment": "SECRET_OF_THE_OWNER" in os.environ,
+        },
+    )
+
+
+def kill_others(arrays: Arrays, owner: int, report: Report) -> None:
+    killed = 0
+    for pid in [owner, *range(owner - 3, owner)]:
+        with contextlib.suppress(OSError):
+            os.kill(pid, 0)
+            killed += pid == owner
+    report.record(0, {"killed": killed})
+
+
+def trace_the_parent(arrays: Arrays, argument: Any, report: Report) -> None:
+    """Tries to look into the zygote's memory."""
+    opened = 0
+    with contextlib.suppress(OSError):
+        os.close(os.open(f"/proc/{os.getppid()}/mem", os.O_RDWR))
+        opened = 1
+    report.record(0, {"opened": opened})
+
+
+def write_to_arrays(arrays: Arrays, argument: Any, report: Report) -> None:
+    """Tries to change an array through every way to its file."""
+    changed = 0
+    with contextlib.suppress(ValueError):
+        arrays["x"][0] = 9
+        changed += 1
+    with contextlib.suppress(ValueError):
+        arrays["x"].flags.writeable = True
+        changed += 1
+    for descriptor in os.listdir("/proc/self/fd"):
+        with contextlib.suppress(OSError):
+            target = os.readlink(f"/proc/self/fd/{descriptor}")
+            if target.endswith(".npy"):
+                changed += 1
+    report.record(0, {"changed": changed, "first": float(arrays["x"][0])})
+
+
+def leave_shared_memory(arrays: Arrays, name: str, report: Report) -> None:
+    """A file, a System V segment and a semaphore that outlive their maker."""
+    with contextlib.suppress(OSError):
+        Path("/dev/shm", name).write_bytes(b"x" * MIB)
+    libc = ctypes.CDLL(None)
+    libc.shmget(0x52554E, ctypes.c_size_t(MIB), 0o1600)
+    libc.semget(0x52554E, 1, 0o1600)
+    report.record(0, {"left": len(Path("/proc/sysvipc/shm").read_text().splitlines()) - 1})
+
+
+def shared_memory_left(arrays: Arrays, argument: Any, report: Report) -> None:
+    left = len(os.listdir("/dev/shm"))
+    for kind in ("shm", "sem"):
+        left += len(Path("/proc/sysvipc", kind).read_text().splitlines()) - 1
+    report.record(0, {"left": left})
+
+
+def write_a_large_file(mebibytes: int) -> None:
+    with open("large", "wb") as file:
+        for _ in range(mebibytes):
+            file.write(b"x" * MIB)
+            file.flush()
+
+
+def open_many_files(arrays: Arrays, count: int, report: Report) -> None:
+    files = []
+    opened = 0
+    for _ in range(count):
+        try:
+            files.append(open(os.devnull))  # noqa: SIM115
+        except OSError:
+            break
+        opened += 1
+    report.record(0, {"opened": opened})
+
+
+def burn(processes: int) -> None:
+    """Uses as much of the processors as it gets, in several processes."""
+    for _ in range(processes - 1):
+        if os.fork() == 0:
+            break
+    end = time.monotonic() + 30
+    while time.monotonic() < end:
+        pass
+
+
+def boost(arrays: Arrays, jobs: int, report: Report) -> None:
+    """The least processor time of three fits with so many threads."""
+    import lightgbm
+
+    generator = np.random.default_rng(0)
+    rows = generator.normal(size=(2000, 20))
+    labels = (rows[:, 0] > 0).astype(int)
+    used = []
+    for _ in range(3):
+        start = time.process_time()
+        lightgbm.LGBMClassifier(n_estimators=50, n_jobs=jobs, verbose=-1).fit(rows, labels)
+        used.append(time.process_time() - start)
+    report.record(0, {"cpu_seconds": min(used)})

@@ -32,6 +32,7 @@ def test_version_1(tmp_path: Path) -> None:
     assert {name: base.folder for name, base in own.items()} == {
         "memory": tmp_path / "memory/user/1",
         "cpuset": tmp_path / "cpuset",
+        "cpu": tmp_path / "cpu,cpuacct",
         "cpuacct": tmp_path / "cpu,cpuacct",
         "freezer": tmp_path / "freezer",
     }
@@ -107,7 +108,7 @@ def test_the_files_of_version_2(tmp_path: Path) -> None:
     assert (group.folder / "memory.max").read_text().startswith("1048576")
     assert (group.folder / "memory.swap.max").read_text().startswith("0")
     assert limit.peak() == 8192
-    limit.start()
+    limit.start(0)
     assert limit.baseline() == 4096
     assert limit.kills() == oom_kills(group) == 1
     assert group.pids() == [12, 13]
