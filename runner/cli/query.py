@@ -39,39 +39,24 @@ def command(sql: str, results: Path | None, style: str, as_json: bool) -> None:
 
     Example: runner query "select system, max(score) from evaluations group by 1"
     """
+    from runner.cli.tables import print_table
     from runner.store import Store
 
     answer = Store.open(results_folder(results)).query(sql)
     style = "json" if as_json else style
-    {"table": _print_table, "csv": _print_csv, "json": _print_json}[style](answer)
-
-
-def _print_table(answer: pa.Table) -> None:
-    from pyarrow import types
-    from rich.box import SIMPLE_HEAD
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(box=SIMPLE_HEAD)
-    for field in answer.schema:
-        numeric = types.is_integer(field.type) or types.is_floating(field.type)
-        table.add_column(field.name, justify="right" if numeric else "left", overflow="fold")
-    for row in answer.to_pylist():
-        table.add_row(*(Text("" if value is None else str(value)) for value in row.values()))
-    # A pipe has no width to wrap at: each row gets its line.
-    console = Console() if sys.stdout.isatty() else Console(width=100_000)
-    console.print(table)
+    {"table": print_table, "csv": _print_csv, "json": _print_json}[style](answer)
 
 
 def _print_csv(answer: pa.Table) -> None:
+    from runner.cli.tables import plain
+
     writer = csv.writer(sys.stdout, lineterminator="\n")
     writer.writerow(answer.column_names)
-    writer.writerows(row.values() for row in answer.to_pylist())
+    writer.writerows(map(plain, row.values()) for row in answer.to_pylist())
 
 
 def _print_json(answer: pa.Table) -> None:
-    click.echo(json.dumps(_strict(answer.to_pylist()), default=str, allow_nan=False))
+    click.echo(json.dumps(_strict(answer.to_pylist()), default=_text, allow_nan=False))
 
 
 def _strict(value: Any) -> Any:
@@ -83,3 +68,9 @@ def _strict(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return None if math.isnan(value) else str(value)
     return value
+
+
+def _text(value: Any) -> str:
+    from runner.cli.tables import plain
+
+    return plain(value)

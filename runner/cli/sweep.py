@@ -16,7 +16,7 @@ from runner.cli.main import INTERRUPTED, resume_hint
 
 if TYPE_CHECKING:
     from runner.config import SweepStudy
-    from runner.sweep import Options, SweepSummary
+    from runner.sweep import Options, Outlook, SweepSummary
 
 
 class _Outcomes(click.ParamType[frozenset[str]]):
@@ -81,6 +81,7 @@ def command(
     """
     from runner.cli.progress import StudyProgress
     from runner.config import load_study
+    from runner.store import OUTCOMES
     from runner.sweep import Options, Sweep
 
     typed = shlex.join(["runner", *sys.argv[1:]])
@@ -101,6 +102,7 @@ def command(
     with StudyProgress(sweep.best) as progress:
         for note in sweep.notes():
             progress.message(note)
+        progress.message(_beginning(sweep.outlook()))
         summary = sweep.run(progress)
     if as_json:
         click.echo(json.dumps(_document(summary)))
@@ -111,7 +113,21 @@ def command(
         return INTERRUPTED
     if not as_json:
         _print_summary(summary, folder)
-    return int(any(summary.outcomes.get(outcome) for outcome in fail_on))
+    failed = [outcome for outcome in OUTCOMES if outcome in fail_on and outcome in summary.outcomes]
+    if failed:
+        counts = ", ".join(f"{summary.outcomes[outcome]} {outcome}" for outcome in failed)
+        click.echo(f"failed: {counts} (--fail-on)", err=True)
+    return int(bool(failed))
+
+
+def _beginning(outlook: Outlook) -> str:
+    if not outlook.jobs:
+        return f"all {outlook.planned} evaluations are in the store"
+    slots = "1 at a time" if outlook.slots == 1 else f"{outlook.slots} at a time"
+    return (
+        f"{outlook.planned - outlook.reused} of {outlook.planned} evaluations to compute, {slots}; "
+        "starting Ray"
+    )
 
 
 def _document(summary: SweepSummary) -> dict[str, Any]:

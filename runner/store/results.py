@@ -274,7 +274,7 @@ def _refuse_unfit(path: str) -> None:
 
 def _require_folder(path: Path) -> None:
     if not path.exists():
-        raise InputError(f"there is no such folder; {_ADVICE}", file=path)
+        raise InputError("there is no such folder; give one with results", file=path)
     if not path.is_dir():
         raise InputError(f"this is a file; {_ADVICE}", file=path)
 

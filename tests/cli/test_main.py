@@ -116,3 +116,19 @@ def test_a_folder_of_something_else_is_refused(
     (line,) = capsys.readouterr().err.splitlines()
     assert "diary.txt" in line
     assert [path.name for path in (tmp_path / "r").iterdir()] == ["diary.txt"]
+
+
+def test_values_of_every_kind_print_as_text(capsys: pytest.CaptureFixture[str]) -> None:
+    import pyarrow as pa
+
+    from runner.cli.tables import plain, print_table
+
+    answer = pa.table({"n": [1, None], "text": ["[red]", "x" * 300]})
+    print_table(answer)
+    out = capsys.readouterr().out
+    # Into a pipe each row is one line, and nothing is taken for markup.
+    assert [line.split() for line in out.splitlines() if "x" * 300 in line] == [["x" * 300]]
+    assert "[red]" in out
+    interval = pa.scalar((0, 1, 28_847_351_000), pa.month_day_nano_interval()).as_py()
+    assert plain(interval) == "1 day, 0:00:28.847351"
+    assert plain(None) == ""

@@ -1,0 +1,55 @@
+"""An Arrow table for people: rows side by side where they fit, else one value a line."""
+
+from __future__ import annotations
+
+import sys
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+UNBOUNDED = 1_000_000
+"""A width for pipes, in which each row gets its line."""
+
+
+def print_table(answer: pa.Table) -> None:
+    """Print rows and columns; on a terminal too narrow for them a block of lines a row."""
+    console = Console() if sys.stdout.isatty() else Console(width=UNBOUNDED)
+    table = _side_by_side(answer)
+    if console.measure(table, options=console.options.update_width(UNBOUNDED)).maximum <= (
+        console.width
+    ):
+        console.print(table)
+        return
+    for number, row in enumerate(answer.to_pylist(), 1):
+        console.print(Text(f"row {number}", style="bold"))
+        for name, value in row.items():
+            console.print(Text(f"  {name}: {plain(value)}"), soft_wrap=True)
+
+
+def plain(value: Any) -> str:
+    """A value as text: nothing for null, and intervals as Python writes durations."""
+    if value is None:
+        return ""
+    if all(hasattr(value, part) for part in ("months", "days", "nanoseconds")):
+        length = timedelta(days=value.days, microseconds=value.nanoseconds / 1000)
+        return f"{value.months} months {length}" if value.months else str(length)
+    return str(value)
+
+
+def _side_by_side(answer: pa.Table) -> Table:
+    from pyarrow import types
+
+    table = Table(box=SIMPLE_HEAD)
+    for field in answer.schema:
+        numeric = types.is_integer(field.type) or types.is_floating(field.type)
+        table.add_column(field.name, justify="right" if numeric else "left", overflow="fold")
+    for row in answer.to_pylist():
+        table.add_row(*(Text(plain(value)) for value in row.values()))
+    return table
