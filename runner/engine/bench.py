@@ -103,9 +103,9 @@ class Bench:
     def run(self, task: Task) -> JobRecord:
         """Run one job and say what became of it."""
         assert self._box is not None
-        conditions = self._conditions
+        conditions, clock = self._conditions, time.monotonic()
         quiet = None if self._watch is None else self._watch.wait()
-        started_at, load, clock = datetime.now(UTC), os.getloadavg()[0], time.monotonic()
+        started_at, load = datetime.now(UTC), os.getloadavg()[0]
         work = Work(
             function=conditions.function,
             argument=task.argument,

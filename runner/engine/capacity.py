@@ -91,7 +91,15 @@ def fitted(
 
     def held(limits: Limits, note: str | None = None) -> Capacity:
         size = slot_size(limits, nodes, exclusive=exclusive)
-        return Capacity(limits, size, count_slots(nodes, size), note)
+        slots = count_slots(nodes, size)
+        able = sum(_slots(node, Node(limits.cpus, limits.memory)) > 0 for node in nodes)
+        if exclusive and slots < able:
+            idle = (
+                f"{able - slots} of {able} nodes stay idle: exclusive times are taken on nodes of "
+                f"{size.cores} cores and more"
+            )
+            note = f"{note}; {idle}" if note else idle
+        return Capacity(limits, size, slots, note)
 
     found = held(limits)
     if found.slots:

@@ -59,7 +59,7 @@ class Circumstances:
 
     Attributes:
         started_at: When its sandbox was asked for.
-        slot_seconds: What it took of the slot's time, the sandbox's own cost included.
+        slot_seconds: What it took of the slot's time, waiting and the sandbox's own cost included.
         neighbours: Time average of the other busy sandboxes on the machine.
         load: The machine's one-minute load average at its start.
         enforced: What the limits rested on, sharing of cores included.

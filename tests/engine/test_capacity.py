@@ -63,6 +63,8 @@ def test_nodes_far_smaller_than_the_largest_stay_idle_under_exclusive() -> None:
     nodes = [Node(cores, 8 * GB) for cores in (64, 64, 48, 32, 8)]
     capacity = fitted(Limits(4, GB, 1.0), nodes, shrink=False, exclusive=True)
     assert (capacity.size.cores, capacity.slots) == (48, 3)
+    assert capacity.note is not None
+    assert "2 of 5 nodes stay idle" in capacity.note
 
 
 def test_too_large_says_what_would_fit() -> None:
