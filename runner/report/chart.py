@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 _COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#7F7F7F"]
 _SHAPES = ["circle", "square", "triangle-up", "diamond", "triangle-down", "cross", "triangle-right"]
 _COLUMNS = 3
+# Between the panels' frames, for axes and headings: frames in line look tidier than their bounds.
+_SPACING = {"row": 90, "column": 90}
 # A logarithm wants a time above zero; a shorter one says no more than this does.
 FLOOR_SECONDS = 1e-4
 
@@ -61,14 +63,16 @@ def auc_vs_time(summary: pa.Table, configurations: pa.Table, study: str) -> alt.
 
     found = marks(summary, configurations)
     tasks = list(dict.fromkeys(summary["task"].to_pylist()))
-    systems = list(dict.fromkeys(summary["system"].to_pylist()))
+    # By name, so that the same systems look the same in the charts of two studies.
+    systems = sorted(set(summary["system"].to_pylist()))
     width, height = (540, 340) if len(tasks) == 1 else (280, 210)
     seconds = _seconds_domain(found)
     panels = []
     for task in tasks:
         own = [mark for mark in found if mark.task == task]
         panel = Panel(width, height, seconds, _auc_domain(own))
-        panels.append(_panel(task, _labelled(own, panel), panel, systems))
+        heading = task if own else f"{task}: no configuration has all its folds ok"
+        panels.append(_panel(heading, _labelled(own, panel), panel, systems))
     title = alt.TitleParams(
         f"{study}: AUC against training time",
         subtitle=_subtitle(summary, found),
@@ -82,7 +86,9 @@ def auc_vs_time(summary: pa.Table, configurations: pa.Table, study: str) -> alt.
         axis=alt.AxisConfig(gridColor="#EEEEEE", labelFontSize=11, titleFontSize=12),
         title=alt.TitleConfig(anchor="start"),
     )
-    return alt.concat(*panels, columns=_COLUMNS, title=title, config=config)
+    return alt.concat(
+        *panels, columns=_COLUMNS, bounds="flush", spacing=_SPACING, title=title, config=config
+    )
 
 
 def save(chart: alt.ConcatChart, svg: Path, png: Path) -> None:
@@ -134,7 +140,7 @@ def _auc_domain(found: Sequence[Mark]) -> tuple[float, float]:
 
 
 def _panel(
-    task: str, found: Sequence[Mark], panel: Panel, systems: Sequence[str]
+    heading: str, found: Sequence[Mark], panel: Panel, systems: Sequence[str]
 ) -> alt.LayerChart | alt.FacetChart:
     import altair as alt
 
@@ -159,7 +165,7 @@ def _panel(
         ),
         width=panel.width,
         height=panel.height,
-        title=task,
+        title=heading,
     )
 
 
@@ -198,7 +204,7 @@ def _by_system(channel: Any, systems: Sequence[str], values: Sequence[str]) -> A
 
 def _subtitle(summary: pa.Table, found: Sequence[Mark]) -> list[str]:
     lines = [
-        "small: each configuration at its own time; large: the best one at its whole grid's time"
+        "small points: configurations at their own time; large: the best one at its grid's time"
     ]
     if not found:
         lines = ["no configuration has all its folds ok"]

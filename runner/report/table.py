@@ -17,10 +17,14 @@ if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderResult
 
 
+_ROOM_FOR_CONFIGURATIONS = 140
+
+
 class SummaryTable:
     """A summary as something that rich prints.
 
-    Narrow terminals get fewer columns: one of folded letters helps nobody.
+    Narrow terminals get fewer columns, and the configurations below the table: a column of folded
+    letters helps nobody.
 
     Attributes:
         rows: The summary's rows, a dict each.
@@ -49,6 +53,9 @@ class SummaryTable:
         for row in self.rows:
             table.add_row(*(Text(column.cell(row)) for column in columns))
         yield table
+        if options.max_width < _ROOM_FOR_CONFIGURATIONS:
+            for row in self.rows:
+                yield Text(f"{row['system']} on {row['task']}: {_configuration(row)}")
 
     def _several_machines(self) -> bool:
         used = {row["machines"] for row in self.rows if row["machines"]}
@@ -71,7 +78,7 @@ def _columns(width: int, *, several_machines: bool) -> list[_Column]:
     columns = [
         _Column("task", lambda row: row["task"], least=8),
         _Column("system", lambda row: row["system"], least=6),
-        _Column("best configuration", _configuration, least=16, room=88),
+        _Column("best configuration", _configuration, room=_ROOM_FOR_CONFIGURATIONS),
         with_deviation if width >= 68 else _Column("CV AUC", _auc, number=True),
         _Column("test AUC", _test, number=True, room=52),
         _Column("total s", _total, number=True),

@@ -215,7 +215,8 @@ def test_table_fits_and_keeps_its_numbers(record: Record, width: int) -> None:
     for row in table.to_pylist():
         assert row["cv_auc"] is None or f"{row['cv_auc']:.4f}" in text
         assert seconds_text(row["total_training_seconds"]) in text
-    assert ("leaves=" in text) == (width >= 88)
+    # In the table or, where it has no room, below it.
+    assert "leaves=" in text
 
 
 @pytest.mark.parametrize(
