@@ -14,6 +14,7 @@ from runner.sandbox.explanation import (
     missing_confinement,
     missing_group,
 )
+from runner.sandbox.jail import Jail
 
 V1 = Controller(1, "/sys/fs/cgroup/memory/a", given=True, writable=True)
 FOREIGN = Controller(1, "/sys/fs/cgroup/memory/a", given=True, writable=False)
@@ -63,6 +64,16 @@ def test_means_of_every_kind_are_explained() -> None:
         for trust in ("fits", "archive"):
             enforced = Means(private=private).enforced(trust)
             assert len(explain(enforced, machine(None))) == len(enforced) + 1
+
+
+def test_every_means_is_in_the_documentation() -> None:
+    text = (Path(__file__).parents[2] / "docs/sandbox.md").read_text()
+    base = Base(2, "unified", Path("/sys/fs/cgroup"), Path("/sys/fs/cgroup"))
+    for jail in (Jail("bubblewrap", 1), Jail("namespaces", None)):
+        for means in (Means(jail=jail), Means(base, base, base, base, base, "root", jail)):
+            for limit, held in (means.enforced() | means.enforced("archive")).items():
+                assert f"`{limit}`" in text
+                assert f"`{held}`" in text
 
 
 def test_why_an_archive_is_refused() -> None:
