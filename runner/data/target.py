@@ -14,6 +14,9 @@ from runner.errors import suggestion
 
 _WHOLE = re.compile(r"([+-]?\d+)\.0*")
 
+MOST_CLASSES = 50
+"""With more values than this a target looks like a number to predict."""
+
 
 @dataclass(frozen=True)
 class Target:
@@ -78,6 +81,13 @@ def _check_classes(known: Coded, name: str, key: str, positive: str | None) -> N
     if len(known.levels) == 1:
         raise TaskError(
             f"target {name!r} is {known.levels[0]!r} in every row; two classes are needed", key=key
+        )
+    if len(known.levels) > MOST_CLASSES and positive is None:
+        raise TaskError(
+            f"target {name!r} has {len(known.levels)} different values, as a numeric target has, "
+            "and sweeps are binary: choose a target with two classes; `positive:` would set a "
+            "single value against the rest",
+            key=key,
         )
     if len(known.levels) > 2 and positive is None:
         raise TaskError(
