@@ -409,16 +409,19 @@ def burn(processes: int) -> None:
         pass
 
 
-def boost(arrays: Arrays, jobs: int, report: Report) -> None:
-    """The least processor time of three fits with so many threads."""
+def boost(arrays: Arrays, jobs: list[int], report: Report) -> None:
+    """For each number of threads the least processor time of three fits."""
     import lightgbm
 
     generator = np.random.default_rng(0)
     rows = generator.normal(size=(2000, 20))
     labels = (rows[:, 0] > 0).astype(int)
-    used = []
-    for _ in range(3):
-        start = time.process_time()
-        lightgbm.LGBMClassifier(n_estimators=50, n_jobs=jobs, verbose=-1).fit(rows, labels)
-        used.append(time.process_time() - start)
-    report.record(0, {"cpu_seconds": min(used)})
+    least = {}
+    for threads in jobs:
+        used = []
+        for _ in range(3):
+            start = time.process_time()
+            lightgbm.LGBMClassifier(n_estimators=50, n_jobs=threads, verbose=-1).fit(rows, labels)
+            used.append(time.process_time() - start)
+        least[str(threads)] = min(used)
+    report.record(0, least)

@@ -1,16 +1,25 @@
-"""The trials as a user without rights: what is told as enforced there holds there (trial 18)."""
+"""The trials as a user without rights: what is told as enforced there holds there (trial 18).
+
+The user is given control groups where root has some to give, so that the trials run with and
+without them.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 import sys
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from runner.sandbox import cgroups
+
 HERE = Path(__file__).parent
-NOBODY = "65534"
+NOBODY = 65534
 
 # Shows an interpreter below a closed folder, such as root's home, in the place of that folder,
 # and to this command alone: $1 is the interpreter's prefix, $2 the folder, $3 a mount point.
@@ -24,10 +33,16 @@ shift 3
 exec "$@"
 """
 
+JOIN = """
+for door in $1; do echo $$ > "$door"; done
+shift
+exec "$@"
+"""
+
 
 def as_nobody(command: list[str], folder: Path) -> list[str]:
     """``command`` run by a user without rights, who can read what it needs."""
-    dropped = ["setpriv", "--reuid", NOBODY, "--regid", NOBODY, "--clear-groups", *command]
+    dropped = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups", *command]
     closed = [place for place in Path(sys.base_prefix).parents if place.stat().st_mode & 5 != 5]
     if not closed:
         return dropped
@@ -37,6 +52,30 @@ def as_nobody(command: list[str], folder: Path) -> list[str]:
     return ["unshare", "--mount", "sh", "-ec", OPEN_UP, "sh", *places, *dropped]
 
 
+@pytest.fixture
+def given_groups() -> Iterator[list[Path]]:
+    """Groups of every hierarchy that belong to the user without rights."""
+    made: list[cgroups.Group] = []
+    for base in set(cgroups.own_bases().values()):
+        with contextlib.suppress(OSError):
+            made.append(cgroups.Group.make(base, f"test-given-{os.getpid()}"))
+    for group in made:
+        for path in (group.folder, *group.folder.iterdir()):
+            os.chown(path, NOBODY, NOBODY)
+    yield [group.folder for group in made]
+    for group in made:
+        cgroups.clear(group.folder)
+        assert not group.folder.exists()
+
+
+@pytest.fixture
+def open_folder() -> Iterator[Path]:
+    """A folder that others can pass; pytest's own are closed."""
+    with tempfile.TemporaryDirectory(prefix="test-unprivileged-") as folder:
+        os.chmod(folder, 0o755)
+        yield Path(folder)
+
+
 @pytest.mark.parametrize(
     "which",
     [
@@ -44,20 +83,19 @@ def as_nobody(command: list[str], folder: Path) -> list[str]:
         pytest.param("slow", id="all", marks=pytest.mark.slow),
     ],
 )
-def test_the_trials_as_nobody(which: str, tmp_path: Path) -> None:
+def test_the_trials_as_nobody(which: str, open_folder: Path, given_groups: list[Path]) -> None:
     if os.getuid() != 0:
         # Then all of these tests run without rights already.
         return
-    home = tmp_path / "home"
+    home = open_folder / "home"
     home.mkdir()
-    os.chown(home, int(NOBODY), int(NOBODY))
-    # Those that pytest made are closed to others.
-    for place in (tmp_path, *tmp_path.parents[:2]):
-        place.chmod(0o755)
-    options = ["-q", "-m", which, "-p", "no:cacheprovider", f"--basetemp={home / 'pytest'}"]
+    os.chown(home, NOBODY, NOBODY)
+    options = ["-v", "-m", which, "-p", "no:cacheprovider", f"--basetemp={home / 'pytest'}"]
     tests = [str(HERE / name) for name in ("test_trials.py", "test_means.py")]
+    command = as_nobody([sys.executable, "-B", "-m", "pytest", *options, *tests], open_folder)
+    doors = [str(folder / "cgroup.procs") for folder in given_groups]
     finished = subprocess.run(
-        as_nobody([sys.executable, "-B", "-m", "pytest", *options, *tests], tmp_path),
+        ["sh", "-ec", JOIN, "sh", " ".join(doors), *command],
         cwd=HERE.parents[1],
         env={**os.environ, "HOME": str(home), "TMPDIR": str(home)},
         stdin=subprocess.DEVNULL,
@@ -68,3 +106,6 @@ def test_the_trials_as_nobody(which: str, tmp_path: Path) -> None:
     )
     assert finished.returncode == 0, finished.stdout[-8000:] + finished.stderr[-2000:]
     assert "skipped" not in finished.stdout.splitlines()[-1]
+    if given_groups and which == "not slow":
+        assert "[strongest]" in finished.stdout
+        assert "[no groups]" in finished.stdout
