@@ -146,7 +146,8 @@ class SweepSource:
         study = self._plan.study
         if study.timing != EXCLUSIVE:
             return None
-        return min(study.sandbox.seconds, study.sandbox.cpu_seconds or math.inf) / 2
+        cpu_seconds = study.sandbox.cpu_seconds or math.inf
+        return min(study.sandbox.seconds, cpu_seconds / self._plan.threads) / 2
 
     def _seconds(self, fits: Sequence[float]) -> float:
         """What a shared fit takes: its longest one, and the short ones again and again."""
