@@ -120,6 +120,7 @@ class Jail:
             "readable": seen(readable),
             "folder": folder,
             "shared_memory": shared_memory,
+            "owner": os.getpid(),
             **user,
         }
 

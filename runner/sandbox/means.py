@@ -14,7 +14,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any
 
 from runner.sandbox import cgroups, jail, namespaces, owner, procfs
 from runner.sandbox.cgroups import Base, Group
@@ -62,7 +62,7 @@ print("survived", flush=True)
 time.sleep(60)
 """
 
-# Leaves a file in shared memory, and fails where it can write to control groups.
+# Leaves a file in shared memory, and fails where it can write to control groups or sees others.
 _PRIVATE_PROBE = """
 import importlib.util, json, os, sys
 config = json.loads(sys.argv[1])
@@ -74,10 +74,28 @@ open("/dev/shm/" + sys.argv[2], "x").close()
 shared = len(open("/proc/sysvipc/shm").readlines()) > 1
 writable = any("cgroup.procs" in files and os.access(folder + "/cgroup.procs", os.W_OK)
                for folder, _, files in os.walk("/sys/fs/cgroup"))
-sys.exit(shared or writable)
+alone = len([entry for entry in os.listdir("/proc") if entry.isdigit()]) == 1
+sys.exit(shared or writable or alone != config["view"]["processes"])
 """
 
-Private = Literal["root", "user"]
+
+@dataclass(frozen=True)
+class Private:
+    """Namespaces that our own code's zygote enters, for shared memory that is the sandbox's alone.
+
+    Attributes:
+        user: Whether it needs a user namespace for them.
+        processes: Whether its processes are alone too, and all end with the zygote.
+    """
+
+    user: bool
+    processes: bool
+
+    def view(self) -> dict[str, Any]:
+        """What the zygote has ``namespaces.enter``."""
+        return {"kind": "private", **dataclasses.asdict(self), "owner": os.getpid()}
+
+
 Choices = dict[str, list[Base]]
 """For each of a Means' attributes where its groups may be made, the strongest first."""
 
@@ -92,7 +110,7 @@ class Means:
         kill: Groups whose processes can be killed all at once; else the zygote's descendants.
         clock: Groups that count CPU time; else the times of reaped processes.
         processes: Groups that limit how many processes there are; else a watchdog counts them.
-        private: Whose rights give a sandbox shared memory of its own; None: it has none.
+        private: Namespaces in which a sandbox's shared memory is its own; None: it isn't.
         jail: How somebody else's code is confined; None: it can't be, or nobody asked.
     """
 
@@ -107,26 +125,26 @@ class Means:
     def enforced(self, trust: Trust = "fits") -> dict[str, str]:
         """What each limit rests on, as a row of results tells it; ``none``: it isn't held."""
         kill = "cgroup.kill" if self.kill and self.kill.version == 2 else "freezer"
-        own_user = self.private == "user" or trust == "archive"
+        own_user = trust == "archive" or (self.private is not None and self.private.user)
+        alone = self.private is not None and self.private.processes
+        looked_for = "pid-namespace" if alone or trust == "archive" else "subreaper"
         found = {
             "memory": _version(self.memory) or "rlimit+watchdog",
             "cpu": "cpuset" if self.cpu else "affinity",
-            "kill": kill if self.kill else "subreaper",
+            "kill": kill if self.kill else looked_for,
             "cpu_time": _version(self.clock) or "procfs",
             "processes": _version(self.processes) or ("rlimit+" * own_user + "watchdog"),
             "file_size": "rlimit",
             "open_files": "rlimit",
             "files": "none",
             "network": "none",
-            "visibility": "none",
+            "visibility": "pid-namespace" if alone else "none",
             "user": "none",
             "shared_memory": "namespaces" if self.private else "none",
             "groups": "read-only" if self.private else "none",
         }
         if trust == "archive" and self.jail is not None:
             found |= self.jail.enforced()
-            if self.kill is None:
-                found["kill"] = "pid-namespace"
         return found
 
 
@@ -183,7 +201,9 @@ def probe(trust: Trust = "fits") -> Means:
     """
     if trust == "archive":
         return dataclasses.replace(probe(), jail=jail.probe())
-    return dataclasses.replace(_groups(), private=_private())
+    groups = _groups()
+    # A group that can be killed at once spares the sandbox a namespace of processes.
+    return dataclasses.replace(groups, private=private(processes=groups.kill is None))
 
 
 def _groups() -> Means:
@@ -258,21 +278,27 @@ def _failures(used: Mapping[str, Base], groups: Mapping[Base, Group]) -> set[str
     return failed
 
 
-def _private() -> Private | None:
-    """Whose rights suffice for shared memory of one's own, tried."""
-    whose: Private = "root" if os.getuid() == 0 else "user"
-    config = {
-        "namespaces": namespaces.__file__,
-        "view": {"kind": "private", "user": whose == "user"},
-    }
-    # It stays visible outside if it isn't private; the name is then removed below.
+def private(processes: bool) -> Private | None:
+    """The strongest of a zygote's namespaces that can be entered, tried.
+
+    Args:
+        processes: Whether its processes should be alone, where that works.
+    """
+    user = os.getuid() != 0
+    ways = [Private(user, True)] * processes + [Private(user, False)]
+    return next((way for way in ways if _entered(way)), None)
+
+
+def _entered(way: Private) -> bool:
+    config = {"namespaces": namespaces.__file__, "view": way.view()}
+    # A file of this name is visible outside where shared memory isn't private after all.
     name = owner.new_name()
     command = [sys.executable, "-I", "-S", "-c", _PRIVATE_PROBE, json.dumps(config), name]
     finished = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False)
     seen = Path(namespaces.SHARED_MEMORY, name)
     leaked = seen.exists()
     seen.unlink(missing_ok=True)
-    return whose if finished.returncode == 0 and not leaked else None
+    return finished.returncode == 0 and not leaked
 
 
 @contextlib.contextmanager

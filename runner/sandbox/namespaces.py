@@ -53,17 +53,24 @@ def enter(view: Mapping[str, Any]) -> None:
     kinds[arguments.pop("kind")](**arguments)
 
 
-def private(user: bool) -> None:
+def private(user: bool, processes: bool, owner: int) -> None:
     """Have shared memory of one's own, SysV's too, and control groups that can't be written.
 
     Args:
         user: Do it in a user namespace, as one without rights has to.
+        processes: Be the first of processes that see no others and end with this one. The one
+            that calls this then stays outside.
+        owner: Process id of the parent, with which it ends.
     """
-    _unshare(NEW_MOUNT | NEW_IPC, user, os.getuid(), os.getgid())
+    flags = NEW_MOUNT | NEW_IPC | (NEW_PID if processes else 0)
+    _unshare(flags, user, os.getuid(), os.getgid())
     _mount(None, "/", None, _RECURSIVE | _SLAVE)
     _mount("tmpfs", SHARED_MEMORY, "tmpfs", _NOSUID | _NODEV, "mode=1777")
     with contextlib.suppress(OSError):
         _set_attributes("/sys/fs/cgroup", _ATTR_READ_ONLY, recursive=True)
+    if processes:
+        _first_of_its_processes(owner)
+        _mount("proc", "/proc", "proc", _NOSUID | _NODEV | _NOEXEC)
     if user:
         _drop_all()
         dumpable(True)
@@ -73,7 +80,12 @@ def private(user: bool) -> None:
 
 
 def jail(
-    readable: Sequence[str], folder: str, shared_memory: int, uid: int | None, gid: int | None
+    readable: Sequence[str],
+    folder: str,
+    shared_memory: int,
+    uid: int | None,
+    gid: int | None,
+    owner: int,
 ) -> None:
     """Be the first process of a view that holds nothing but some files; needs no other program.
 
@@ -85,6 +97,7 @@ def jail(
         shared_memory: Bytes that fit in /dev/shm.
         uid: Whom to become; None: nobody in a user namespace.
         gid: The group's, with it.
+        owner: Process id of the parent, with which it ends.
     """
     _unshare(NEW_MOUNT | NEW_PID | NEW_NET | NEW_IPC | NEW_UTS, uid is None, NOBODY, NOBODY)
     _mount(None, "/", None, _RECURSIVE | _PRIVATE)
@@ -102,7 +115,7 @@ def jail(
         _bind(f"/dev/{device}", _made(f"{folder}/dev/{device}", is_folder=False))
     memory = _made(folder + SHARED_MEMORY, is_folder=True)
     _mount("tmpfs", memory, "tmpfs", _NOSUID | _NODEV, f"mode=1777,size={shared_memory}")
-    _first_of_its_processes()
+    _first_of_its_processes(owner)
     _mount("proc", _made(f"{folder}/proc", is_folder=True), "proc", _NOSUID | _NODEV | _NOEXEC)
     os.chdir(folder)
     _check(_libc.pivot_root(b".", b"."))
@@ -127,12 +140,17 @@ def dumpable(may: bool) -> None:
     _check(_libc.prctl(_DUMPABLE, int(may), 0, 0, 0))
 
 
-def _first_of_its_processes() -> None:
+def _first_of_its_processes(owner: int) -> None:
     """Go on as process 1 of the new namespace; whoever called this ends with it."""
     reading, writing = os.pipe()
+    _check(_libc.prctl(_DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0))
+    if os.getppid() != owner:
+        os._exit(1)
     pid = os.fork()
     if pid:
-        os.close(reading)
+        # Whoever waits for the end of the others' channels isn't to wait for this process.
+        os.closerange(3, writing)
+        os.closerange(writing + 1, os.sysconf("SC_OPEN_MAX"))
         status = os.waitpid(pid, 0)[1]
         os._exit(os.waitstatus_to_exitcode(status) & 0xFF)
     os.close(writing)

@@ -134,6 +134,15 @@ def environment(name: str) -> Iterator[tuple[int, str]]:
                     yield pid, entry[len(wanted) :].decode(errors="replace")
 
 
+def command(pid: int) -> list[str]:
+    """A process's arguments, its program's name first; empty where it is gone."""
+    try:
+        text = (PROC / str(pid) / "cmdline").read_bytes()
+    except OSError:
+        return []
+    return text.decode(errors="replace").split("\0")[:-1]
+
+
 def kill(pid: int) -> None:
     """SIGKILL, where the process is still there and ours."""
     with contextlib.suppress(ProcessLookupError, PermissionError):

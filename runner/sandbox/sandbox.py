@@ -157,7 +157,7 @@ class Sandbox:
         hidden = Path(namespaces.SHARED_MEMORY) in self._scratch.resolve().parents
         if self._means.private is None or hidden:
             return {"kind": "none"}
-        return {"kind": "private", "user": self._means.private == "user"}
+        return self._means.private.view()
 
     def _jailed(self, folder: Path, limits: Limits) -> Surrounding:
         jail = self._means.jail

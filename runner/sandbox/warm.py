@@ -18,7 +18,7 @@ from runner.sandbox import namespaces, procfs
 from runner.sandbox.child import Descriptors, Start
 from runner.sandbox.clock import CpuTime
 from runner.sandbox.owner import MARK
-from runner.sandbox.zygote import BOOTSTRAP, PACKET
+from runner.sandbox.zygote import BOOTSTRAP, PACKET, PROCESSES
 
 START_SECONDS = 120.0
 REPLY_SECONDS = 30.0
@@ -109,6 +109,7 @@ class Zygote:
             "path": [os.path.abspath(folder) for folder in sys.path],
             "namespaces": namespaces.__file__,
             "view": dict(surrounding.view),
+            "processes": os.readlink(PROCESSES),
         }
         # -P: the working folder's modules must not shadow the bootstrap's.
         self._process = subprocess.Popen(
@@ -196,7 +197,11 @@ class Zygote:
             raise ZygoteError(f"the zygote doesn't answer: {error}") from error
         if not packet:
             raise ZygoteError(f"the zygote ended: {self._last_line()}")
-        return json.loads(packet), descriptors
+        try:
+            reply = json.loads(packet)
+        except ValueError as error:
+            raise ZygoteError("the zygote's answer is malformed") from error
+        return reply, descriptors
 
     def _last_line(self) -> str:
         """The end of what it printed: where an import failed, the exception."""

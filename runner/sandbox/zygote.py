@@ -33,6 +33,7 @@ sys.path[:] = config["path"]
 from runner.sandbox.zygote import main
 main(config)
 """
+PROCESSES = "/proc/self/ns/pid"
 PACKET = 1 << 16
 MOST_DESCRIPTORS = 250
 """Fewer than the kernel passes at once."""
@@ -45,11 +46,13 @@ def main(config: dict[str, Any]) -> None:
 
     Args:
         config: ``owner`` (process id), ``socket`` (descriptor), ``cores``, ``preload`` (modules),
-            ``path`` (sys.path), ``namespaces`` (that module's file), ``view`` (what it enters).
+            ``path`` (sys.path), ``namespaces`` (that module's file), ``view`` (what it enters),
+            ``processes`` (the owner's process namespace).
     """
     jailed = config["view"]["kind"] in ("jail", "inside")
-    # In a view of its own its parent is another one, which dies with the owner.
-    kernel.die_with_parent(os.getppid() if jailed else config["owner"])
+    alone = os.readlink(PROCESSES) != config["processes"]
+    # Among processes of its own its parent is another one, which dies with the owner.
+    kernel.die_with_parent(os.getppid() if alone else config["owner"])
     kernel.adopt_orphans()
     if jailed:
         # Somebody else's code runs as the same user, and is not to trace this process.
@@ -66,12 +69,13 @@ def main(config: dict[str, Any]) -> None:
     os.close(itself)
     # Blocked, an end is waited for instead of looked for; the child unblocks it.
     signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGCHLD})
-    _Zygote(channel, own_memory=config["view"]["kind"] != "none").serve()
+    _Zygote(channel, alone, own_memory=config["view"]["kind"] != "none").serve()
 
 
 class _Zygote:
-    def __init__(self, channel: socket.socket, own_memory: bool):
+    def __init__(self, channel: socket.socket, alone: bool, own_memory: bool):
         self._channel = channel
+        self._alone = alone
         self._own_memory = own_memory
         self._child: int | None = None
         self._status: int | None = None
@@ -116,7 +120,11 @@ class _Zygote:
         """
         give_up = time.monotonic() + SWEEP_SECONDS
         while self._reap() and time.monotonic() < give_up:
-            if look:
+            if look and self._alone:
+                # All of the namespace but this process, at once.
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(-1, signal.SIGKILL)
+            elif look:
                 _kill_descendants()
             look = signal.sigtimedwait({signal.SIGCHLD}, PROGRESS_SECONDS) is None
         if self._own_memory:

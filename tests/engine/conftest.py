@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pickle
+import signal
+import socket
 import sys
-from collections.abc import Callable, Mapping, Sequence
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pyarrow as pa
 import pytest
 
 from runner.engine import Evaluation, Job, Settings
 from runner.sandbox import Limits
+from runner.sandbox.owner import MARK
 
 # Where works.py lies: sandboxes find it by the driver's path.
 sys.path.insert(0, str(Path(__file__).parent))
@@ -105,6 +111,40 @@ def settings(**changes: Any) -> Settings:
         **changes,
     }
     return Settings(**values)
+
+
+@pytest.fixture(autouse=True)
+def executioner(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Kills the owner of every sandbox whose work connects to a test's folder's name."""
+    if "tmp_path" not in request.fixturenames:
+        yield
+        return
+    name = f"\0{request.getfixturevalue('tmp_path')}"
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(name)
+        server.listen()
+        threading.Thread(target=_execute, args=(server,), daemon=True).start()
+        yield
+        # Wakes the thread, which then ends.
+        server.shutdown(socket.SHUT_RDWR)
+
+
+def _execute(server: socket.socket) -> None:
+    while True:
+        try:
+            work, _ = server.accept()
+        except OSError:
+            return
+        with work:
+            credentials = work.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12)
+        with contextlib.suppress(OSError):
+            os.kill(_owner(int.from_bytes(credentials[:4], sys.byteorder)), signal.SIGKILL)
+
+
+def _owner(pid: int) -> int:
+    """The nearest ancestor that isn't marked as a sandbox's."""
+    process = psutil.Process(pid)
+    return next(p.pid for p in process.parents() if MARK not in p.environ())
 
 
 @pytest.fixture(scope="session")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-import signal
+import socket
 import time
 from collections.abc import Mapping
 from typing import Any
@@ -44,17 +44,16 @@ def _predictions(argument: Mapping[str, Any]) -> dict[str, np.ndarray] | None:
 
 
 def _kill_owner(flag: str, once: bool) -> None:
-    """Kill the process that owns the sandbox, as the kernel's out-of-memory killer might."""
+    """Have the process that owns the sandbox killed, as the kernel's memory killer might.
+
+    A sandbox may see no process but its own: the test's executioner does it.
+    """
     if os.path.exists(flag):
         if once:
             os.unlink(flag)
-        os.kill(_parent(os.getppid()), signal.SIGKILL)
-        time.sleep(60)
-
-
-def _parent(pid: int) -> int:
-    with open(f"/proc/{pid}/stat") as stat:
-        return int(stat.read().rpartition(")")[2].split()[1])
+        with socket.socket(socket.AF_UNIX) as executioner:
+            executioner.connect(f"\0{os.path.dirname(flag)}")
+            time.sleep(60)
 
 
 def report_nonsense(arrays: object, argument: object, report: Report) -> None:

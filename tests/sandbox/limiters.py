@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from runner.sandbox import Means, Sandbox, Trust, cgroups, jail, probe
-from runner.sandbox.means import holds
+from runner.sandbox.means import holds, private
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,8 @@ def limiters() -> tuple[Limiter, ...]:
 def _candidates() -> Iterator[Limiter]:
     found = probe()
     yield Limiter("strongest", found, quick=True)
-    yield Limiter("no groups", Means(private=found.private), quick=True)
+    yield Limiter("no groups", Means(private=private(processes=True)), quick=True)
+    yield Limiter("no groups, among other processes", Means(private=private(processes=False)))
     yield Limiter("nothing", Means())
     unified = cgroups.own_bases().get("unified")
     version_2 = dataclasses.replace(found, kill=unified, clock=unified)

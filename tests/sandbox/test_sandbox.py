@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sandbox_helpers import MIB, PATIENT, Run, only_zygote_left, told, work
+from sandbox_helpers import MIB, PATIENT, Run, none_left, told, work
 
 from runner.sandbox import InProcess, Means, Result, Sandbox, Work, probe
 
@@ -134,9 +134,11 @@ def test_the_rest_of_a_shared_fit_times_out_alone(run: Run) -> None:
 @pytest.mark.parametrize(
     ("how", "argument"), [("fork_again_and_again", None), ("fork_a_crowd", 200)]
 )
-def test_a_tree_that_grows_while_it_is_killed(run: Run, how: str, argument: Any) -> None:
+def test_a_tree_that_grows_while_it_is_killed(
+    run: Run, sandbox: Sandbox, how: str, argument: Any
+) -> None:
     assert told(misbehave(run, how, argument, seconds=1)) == ("timeout", "wall")
-    assert only_zygote_left()
+    assert none_left(sandbox)
 
 
 @pytest.mark.parametrize(
@@ -201,7 +203,7 @@ def test_many_runs_leave_nothing(run: Run, sandbox: Sandbox) -> None:
         how = ("fail", "leave", "return_early")[number % 3]
         misbehave(run, how, number)
     assert len(os.listdir("/proc/self/fd")) == descriptors
-    assert only_zygote_left()
+    assert none_left(sandbox)
 
 
 def test_in_process_has_the_same_interface() -> None:
