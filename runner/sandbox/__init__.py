@@ -1,8 +1,9 @@
 """Limits and measurement of one evaluation. Knows no Ray.
 
 The owner's side: ``sandbox`` (a slot's), ``warm`` (its zygote), ``execution`` (one work),
-``confinement`` with ``memory`` and ``clock`` (its limits), ``means`` (what works here), ``owner``
-(names, leftovers). The other side: ``zygote``, ``child``, ``task``. Apart from any machine:
+``confinement`` with ``memory``, ``crowd`` and ``clock`` (its limits), ``means`` and ``jail`` (what
+works here for our own code, and for somebody else's), ``owner`` (names, leftovers). The other side:
+``namespaces``, ``zygote``, ``child``, ``task``, ``shared_memory``. Apart from any machine:
 ``ledger`` (what became of each evaluation), ``wire`` (messages), ``explanation`` (means in words).
 """
 

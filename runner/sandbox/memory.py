@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterable
-from typing import Protocol
+from typing import IO, Protocol
 
 from runner.sandbox import procfs
 from runner.sandbox.cgroups import Group
@@ -55,14 +55,21 @@ class MemoryGroup:
     def __init__(self, group: Group, size: int):
         self._group = group
         self._baseline: int | None = None
+        # Version 2 resets the peak for those alone who read through the same open file.
+        self._peak: IO[str] | None = None
         limit_memory(group, size)
 
     def start(self, pid: int) -> None:
         v2 = self._group.version == 2
         self._baseline = self._group.number("memory.current" if v2 else "memory.usage_in_bytes")
-        # Where it can't be reset the peak includes the start-up.
+        # Where it can't be reset (version 2 before Linux 6.12) the peak includes the start-up.
         with contextlib.suppress(OSError):
-            self._group.write("memory.peak" if v2 else "memory.max_usage_in_bytes", 0)
+            if v2:
+                self._peak = (self._group.folder / "memory.peak").open("r+")
+                self._peak.write("0")
+                self._peak.flush()
+            else:
+                self._group.write("memory.max_usage_in_bytes", 0)
 
     def look(self) -> bool:
         return False
@@ -71,6 +78,9 @@ class MemoryGroup:
         return oom_kills(self._group)
 
     def peak(self) -> int | None:
+        if self._peak is not None:
+            self._peak.seek(0)
+            return int(self._peak.read())
         file = "memory.peak" if self._group.version == 2 else "memory.max_usage_in_bytes"
         return self._group.number(file) if self._group.has(file) else None
 

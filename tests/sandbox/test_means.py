@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
-from runner.sandbox import Means
+import pytest
+
+from runner.sandbox import Limits, Means
 from runner.sandbox.cgroups import Base, Group, bases, distributing
+from runner.sandbox.clock import CpuTime, Throttling
+from runner.sandbox.confinement import Confinement, Evidence
 from runner.sandbox.means import candidates
-from runner.sandbox.memory import MemoryGroup, oom_kills
 
 V1 = """\
 31 23 0:28 / {root} rw - tmpfs tmpfs rw
@@ -91,29 +95,94 @@ def test_no_control_groups() -> None:
     assert not any(candidates({}).values())
 
 
-def test_the_files_of_version_2(tmp_path: Path) -> None:
-    base = Base(2, "unified", tmp_path, tmp_path)
-    group = Group.make(base, "box")
-    for file, text in {
-        "memory.max": "max",
-        "memory.swap.max": "max",
-        "memory.current": "4096",
-        "memory.peak": "8192",
-        "memory.events": "low 0\nmax 7\noom 2\noom_kill 1",
-        "cgroup.kill": "",
-        "cgroup.procs": "12\n13\n",
-    }.items():
-        (group.folder / file).write_text(text)
-    limit = MemoryGroup(group, 1 << 20)
-    assert (group.folder / "memory.max").read_text().startswith("1048576")
-    assert (group.folder / "memory.swap.max").read_text().startswith("0")
-    assert limit.peak() == 8192
-    limit.start(0)
-    assert limit.baseline() == 4096
-    assert limit.kills() == oom_kills(group) == 1
-    assert group.pids() == [12, 13]
-    group.kill()
-    assert (group.folder / "cgroup.kill").read_text() == "1"
+FRESH = {
+    "cgroup.kill": "",
+    "cgroup.procs": "12\n13\n",
+    "cpu.stat": "usage_usec 2000000\nuser_usec 1500000\nsystem_usec 500000\n",
+    "cpuset.cpus": "0-3",
+    "cpuset.mems": "0",
+    "memory.current": "4096\n",
+    "memory.events": "low 0\nmax 0\noom 0\noom_kill 0\n",
+    "memory.max": "max    ",
+    "memory.peak": "8192\n",
+    "memory.swap.max": "max",
+    "pids.events": "max 0\n",
+    "pids.max": "max",
+}
+"""What the kernel puts into a new group of version 2."""
+
+
+@pytest.fixture
+def version_2(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Base:
+    """A tree in which new groups get the files that the kernel would make."""
+    make = Group.make
+
+    def filled(base: Base, name: str) -> Group:
+        group = make(base, name)
+        for file, text in FRESH.items():
+            (group.folder / file).write_text(text)
+        return group
+
+    monkeypatch.setattr(Group, "make", filled)
+    return Base(2, "unified", tmp_path, tmp_path)
+
+
+def confined(base: Base, limits: Limits) -> tuple[Confinement, Path]:
+    means = Means(memory=base, cpu=base, kill=base, clock=base, processes=base)
+    made = Confinement(means, "box", limits, [2, 3], 0, own_user=False, own_files=False)
+    return made, base.folder / "box"
+
+
+def test_version_2_has_one_group_with_all_limits(version_2: Base) -> None:
+    limits = Limits(2, 1 << 20, 5, processes=7, file_size=9, open_files=11)
+    confinement, folder = confined(version_2, limits)
+    written = {
+        name: (folder / name).read_text().strip()
+        for name in ("memory.max", "memory.swap.max", "cpuset.cpus", "pids.max")
+    }
+    # A file of the kernel's forgets what it held; one of the fake tree keeps the end of it.
+    assert written.pop("memory.max").startswith("1048576")
+    assert written == {"memory.swap.max": "0ax", "cpuset.cpus": "2,3", "pids.max": "7ax"}
+    assert confinement.rlimits == {"RLIMIT_FSIZE": 9, "RLIMIT_NOFILE": 11}
+    with confinement.doors() as doors:
+        assert len(doors) == 1
+        assert os.readlink(f"/proc/self/fd/{doors[0]}") == str(folder / "cgroup.procs")
+    assert confinement.admit(12)
+    assert not confinement.admit(1)
+    assert confinement.kill()
+    assert (folder / "cgroup.kill").read_text() == "1"
+
+
+def test_version_2_measures(version_2: Base) -> None:
+    confinement, folder = confined(version_2, Limits(2, 1 << 20, 5, processes=7))
+    confinement.start(12)
+    (folder / "cpu.stat").write_text("usage_usec 5000000\nuser_usec 3500000\nsystem_usec 1500000")
+    assert confinement.cpu_seconds() == 3
+    confinement.stop()
+    (folder / "cpu.stat").write_text("usage_usec 9000000\nuser_usec 3500000\nsystem_usec 5500000")
+    with (folder / "memory.peak").open("r+") as peak:
+        peak.write("3145728")
+    assert confinement.evidence() == Evidence(0, 0)
+    (folder / "memory.events").write_text("low 0\nmax 7\noom 2\noom_kill 1\n")
+    (folder / "pids.events").write_text("max 5\n")
+    assert confinement.evidence() == Evidence(oom_kills=1, refused=5)
+    assert confinement.look() is None
+    usage = confinement.usage(4.0, CpuTime(0, 0))
+    assert (usage.cpu_seconds, usage.user_seconds, usage.system_seconds) == (3, 2, 1)
+    assert (usage.peak_mib, usage.baseline_mib, usage.oom_kills) == (3, 4096 / 2**20, 1)
+
+
+def test_throttling_is_that_of_the_groups_above(tmp_path: Path) -> None:
+    base = Base(2, "unified", tmp_path / "pod/box", tmp_path)
+    base.folder.mkdir(parents=True)
+    (tmp_path / "cpu.stat").write_text("usage_usec 1\n")
+    (tmp_path / "pod/cpu.stat").write_text("usage_usec 1\nthrottled_usec 2000000\n")
+    (tmp_path / "pod/box/cpu.stat").write_text("usage_usec 1\nthrottled_usec 500000\n")
+    throttling = Throttling({"unified": base})
+    throttling.start()
+    (tmp_path / "pod/cpu.stat").write_text("usage_usec 1\nthrottled_usec 3000000\n")
+    assert throttling.read() == 1
+    assert Throttling({}).read() is None
 
 
 def test_what_is_told_as_enforced(tmp_path: Path) -> None:
