@@ -15,6 +15,7 @@ from runner.sandbox.explanation import (
     missing_group,
 )
 from runner.sandbox.jail import Jail
+from runner.sandbox.means import Private
 
 V1 = Controller(1, "/sys/fs/cgroup/memory/a", given=True, writable=True)
 FOREIGN = Controller(1, "/sys/fs/cgroup/memory/a", given=True, writable=False)
@@ -42,7 +43,7 @@ def test_what_is_missing(controller: Controller | None, root: bool, said: str) -
 
 def test_the_strongest_means_lack_nothing() -> None:
     base = Base(2, "unified", Path("/sys/fs/cgroup"), Path("/sys/fs/cgroup"))
-    strong = Means(base, base, base, base, base, private="root")
+    strong = Means(base, base, base, base, base, private=Private(user=False, processes=True))
     for holding in explain(strong.enforced(), machine(V1)):
         assert holding.weakness is None
         assert holding.missing is None
@@ -60,7 +61,8 @@ def test_weaker_means_say_what_they_let_pass_and_what_is_missing() -> None:
 
 
 def test_means_of_every_kind_are_explained() -> None:
-    for private in (None, "root", "user"):
+    namespaces = [Private(user, alone) for user in (True, False) for alone in (True, False)]
+    for private in (None, *namespaces):
         for trust in ("fits", "archive"):
             enforced = Means(private=private).enforced(trust)
             assert len(explain(enforced, machine(None))) == len(enforced) + 1
@@ -70,7 +72,8 @@ def test_every_means_is_in_the_documentation() -> None:
     text = (Path(__file__).parents[2] / "docs/sandbox.md").read_text()
     base = Base(2, "unified", Path("/sys/fs/cgroup"), Path("/sys/fs/cgroup"))
     for jail in (Jail("bubblewrap", 1), Jail("namespaces", None)):
-        for means in (Means(jail=jail), Means(base, base, base, base, base, "root", jail)):
+        own = Private(user=False, processes=True)
+        for means in (Means(jail=jail), Means(base, base, base, base, base, own, jail)):
             for limit, held in (means.enforced() | means.enforced("archive")).items():
                 assert f"`{limit}`" in text
                 assert f"`{held}`" in text
