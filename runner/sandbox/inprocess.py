@@ -12,6 +12,7 @@ import numpy as np
 
 from runner.sandbox.contract import Limits, Result, Usage, Work
 from runner.sandbox.ledger import End, Ledger, Reading
+from runner.sandbox.means import Means
 from runner.sandbox.task import Task, array_files, failure
 from runner.sandbox.wire import plain_arrays, plain_fields
 
@@ -19,7 +20,7 @@ from runner.sandbox.wire import plain_arrays, plain_fields
 class InProcess:
     """Runs works in this very process, where a debugger can follow them; enforces nothing."""
 
-    enforced: Mapping[str, str] = {"memory": "none", "cpu": "none", "kill": "none"}
+    enforced: Mapping[str, str] = dict.fromkeys(Means().enforced(), "none")
 
     def __enter__(self) -> InProcess:
         return self

@@ -293,18 +293,17 @@ def spin_everywhere(arrays: Arrays, processes: int, report: Report) -> None:
     report.record(0, {"cores": len(os.sched_getaffinity(0))})
 
 
-def leave_groups(arrays: Arrays, owner: int, report: Report) -> None:
-    """Tries to move itself to the groups of others, by every way to the files that it knows."""
+def leave_groups(arrays: Arrays, argument: tuple[int, list[str]], report: Report) -> None:
+    """Tries to move itself to its owner's groups, by every way to their files that it knows."""
+    owner, folders = argument
     libc = ctypes.CDLL(None)
     libc.mount(None, b"/sys/fs/cgroup", None, ctypes.c_ulong(0x1020), None)
     left = 0
     for root in ("", f"/proc/{owner}/root", f"/proc/{os.getppid()}/root", "/proc/1/root"):
-        for folder, _, files in os.walk(f"{root}/sys/fs/cgroup"):
-            for file in {"cgroup.procs", "tasks"} & set(files):
-                with contextlib.suppress(OSError), open(f"{folder}/{file}", "w") as procs:
-                    procs.write(str(os.getpid()))
-                    procs.flush()
-                    left += 1
+        for folder in folders:
+            with contextlib.suppress(OSError):
+                Path(f"{root}{folder}/cgroup.procs").write_text(str(os.getpid()))
+                left += 1
     report.record(0, {"left": left})
 
 
