@@ -40,17 +40,19 @@ class Limiter:
 
 @functools.cache
 def limiters() -> tuple[Limiter, ...]:
-    """All of them, none with the same means as another one."""
+    """All of them, none with the same means as another one, the quick ones first."""
     distinct: dict[tuple[Means, Trust], Limiter] = {}
-    for limiter in _candidates():
+    for limiter in sorted(_candidates(), key=lambda limiter: not limiter.quick):
         distinct.setdefault((limiter.means, limiter.trust), limiter)
     return tuple(distinct.values())
 
 
 def _candidates() -> Iterator[Limiter]:
     found = probe()
-    yield Limiter("strongest", found, quick=True)
-    yield Limiter("no groups", Means(private=private(processes=True)), quick=True)
+    # Root has groups nearly everywhere, others nearly nowhere.
+    root = os.getuid() == 0
+    yield Limiter("strongest", found, quick=root)
+    yield Limiter("no groups", Means(private=private(processes=True)), quick=not root)
     yield Limiter("no groups, among other processes", Means(private=private(processes=False)))
     yield Limiter("nothing", Means())
     unified = cgroups.own_bases().get("unified")
