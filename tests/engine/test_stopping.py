@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -73,6 +74,7 @@ def driver() -> Iterator[Driver]:
     yield driver
     for process in driver.alive():
         process.kill()
+    shutil.rmtree(driver.scratch, ignore_errors=True)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
