@@ -24,7 +24,7 @@ from runner.sandbox import Limits
 
 MARK = "RUNNER_TEST_MARK"
 EVALUATIONS = 1000
-SLEEPERS = 10
+SLEEPERS = 6
 
 # What each way of misbehaving must come to.
 EXPECTED: dict[str, tuple[str, str | None]] = {
@@ -46,8 +46,8 @@ QUICK = [kind for kind in EXPECTED if kind not in ("well", "sleep", "spin", "bom
 LIMITS = Limits(
     cpus=1,
     memory=200_000_000,
-    seconds=5.0,
-    cpu_seconds=0.4,
+    seconds=8.0,
+    cpu_seconds=1.0,
     processes=32,
     file_size=8_000_000,
 )
@@ -119,7 +119,7 @@ def kinds() -> list[str]:
 def test_a_third_misbehaves_and_nothing_but_rows_is_left(machine: Machine) -> None:
     planned = {f"{kind}{index}": kind for index, kind in enumerate(kinds())}
     jobs = [
-        job(name, 5.0 if kind == "sleep" else 0.02, kind=kind, mark=machine.mark)
+        job(name, 8.0 if kind == "sleep" else 0.02, kind=kind, mark=machine.mark)
         for name, kind in planned.items()
     ]
     table = Table(machine.note_owners)
