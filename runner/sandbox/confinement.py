@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from runner.sandbox import cgroups
+from runner.sandbox import cgroups, procfs
 from runner.sandbox.cgroups import Base, Group
 from runner.sandbox.clock import CpuClock, CpuTime, GroupClock, ReapedClock, Throttling
 from runner.sandbox.contract import Limits, Usage
@@ -22,6 +22,8 @@ MIB = 1 << 20
 EMPTY_SECONDS = 5.0
 USER_SLACK = 8
 """Processes of a sandbox's own user beside a work's: the zygote, and who made its namespaces."""
+OTHERS_SLACK = 200
+"""By how many the user's other processes and threads may grow while a work runs."""
 
 
 @dataclass(frozen=True)
@@ -108,9 +110,11 @@ class Confinement:
             "RLIMIT_NOFILE": limits.open_files,
             "RLIMIT_AS": self._memory.address_space,
         }
-        if self._own_user and isinstance(self._crowd, CrowdWatch) and limits.processes:
-            # The watchdog judges; this keeps a crowd from growing faster than it looks.
-            wanted["RLIMIT_NPROC"] = limits.processes + USER_SLACK
+        if isinstance(self._crowd, CrowdWatch) and limits.processes:
+            # The watchdog judges; this keeps a crowd from growing faster than it looks. It means
+            # nothing for root.
+            others = 0 if self._own_user else procfs.crowd_of(os.getuid()) + OTHERS_SLACK
+            wanted["RLIMIT_NPROC"] = limits.processes + others + USER_SLACK
         return {name: value for name, value in wanted.items() if value is not None}
 
     @contextlib.contextmanager

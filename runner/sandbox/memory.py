@@ -108,7 +108,8 @@ class Watchdog:
         self._own_files = own_files
         self._child: int | None = None
         self._inherited = procfs.resident(zygote).own
-        self._image = procfs.image(zygote)
+        # The child's, which is the zygote's too; that one may not let itself be looked at.
+        self._image: int | None = None
         self._baseline: int | None = None
         self._peak = 0
         self._struck = False
@@ -120,6 +121,7 @@ class Watchdog:
 
     def start(self, pid: int) -> None:
         self._child = pid
+        self._image = procfs.image(pid)
         self._peak = 0
         self.look()
         self._baseline = self._peak
@@ -150,7 +152,8 @@ class Watchdog:
 
     def _added(self, pid: int) -> procfs.Resident:
         found = procfs.resident(pid)
-        inherited = self._inherited if procfs.image(pid) == self._image else 0
+        executed = self._image is not None and procfs.image(pid) != self._image
+        inherited = 0 if executed else self._inherited
         return procfs.Resident(max(0, found.own - inherited), found.shared)
 
     def _sum(self, parts: Iterable[procfs.Resident]) -> int:

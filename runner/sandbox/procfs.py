@@ -62,6 +62,17 @@ def crowd(root: int) -> int:
     return sum(_threads(pid) for pid in descendants(root))
 
 
+def crowd_of(user: int) -> int:
+    """Processes and threads of a user, as ``RLIMIT_NPROC`` counts."""
+    return sum(_threads(pid) for pid in pids() if _user(pid) == user)
+
+
+def _user(pid: int) -> int | None:
+    with contextlib.suppress(OSError):
+        return (PROC / str(pid)).stat().st_uid
+    return None
+
+
 def _threads(pid: int) -> int:
     stat = _stat(pid)
     return 0 if stat is None else max(1, int(stat[17]))
