@@ -9,7 +9,7 @@ import pyarrow as pa
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from conftest import Jobs, Quiet, Table, job, settings
+from engine_helpers import Jobs, Quiet, Table, job, settings
 
 from runner.engine import run
 from runner.errors import RunnerError

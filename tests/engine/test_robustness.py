@@ -16,7 +16,7 @@ from typing import Any
 import psutil
 import pyarrow as pa
 import pytest
-from conftest import Jobs, Quiet, Table, job, settings
+from engine_helpers import Jobs, Quiet, Table, job, settings
 from misbehaviour import SHM_KEY
 
 from runner.engine import run

@@ -17,7 +17,7 @@ import numpy as np
 import psutil
 import pyarrow as pa
 import pytest
-from conftest import GIB, Jobs, Quiet, Table, job, settings
+from engine_helpers import GIB, Jobs, Quiet, Table, job, settings
 
 from runner.engine import run, run_in_process
 from runner.errors import CannotRunError, InputError, RunnerError

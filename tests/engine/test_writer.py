@@ -7,7 +7,7 @@ import time
 
 import pyarrow as pa
 import pytest
-from conftest import Table
+from engine_helpers import Table
 
 from runner.engine.writer import Writer
 from runner.errors import InputError, RunnerError

@@ -18,6 +18,9 @@ from sandbox_helpers import MIB
 from runner.sandbox import Limits, Sandbox, Work
 
 
+pytestmark = pytest.mark.slow
+
+
 @dataclass(frozen=True)
 class Measured:
     """Bytes at the most, and seconds on all cores beyond those of the start."""
