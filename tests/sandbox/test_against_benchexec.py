@@ -17,7 +17,6 @@ from sandbox_helpers import MIB
 
 from runner.sandbox import Limits, Sandbox, Work
 
-
 pytestmark = pytest.mark.slow
 
 
