@@ -5,9 +5,12 @@ from __future__ import annotations
 import importlib
 import os
 import shlex
+import signal
 import sys
 import traceback
 from collections.abc import Sequence
+from types import FrameType
+from typing import NoReturn
 
 import click
 
@@ -54,6 +57,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     debug = "--debug" in given
     # The option is one of the whole program, wherever it stands.
     given = [argument for argument in given if argument != "--debug"]
+    signal.signal(signal.SIGTERM, _interrupt)
     try:
         status = cli.main(given, prog_name="runner", standalone_mode=False)
     except click.exceptions.NoArgsIsHelpError as error:
@@ -78,7 +82,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
         # A fault of ours; what is done is in the store all the same.
         text = f"unexpected {type(error).__name__}: {error}; --debug shows where"
         sys.exit(_fail(text, CannotRunError.exit_status, debug))
+    if status == INTERRUPTED:
+        # Nothing is left to do, and what Ray has left running may crash Python's own tidying up.
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(INTERRUPTED)
     sys.exit(status if isinstance(status, int) else 0)
+
+
+def _interrupt(number: int, frame: FrameType | None) -> NoReturn:
+    raise KeyboardInterrupt
 
 
 def resume_hint(arguments: Sequence[str]) -> str:

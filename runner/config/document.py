@@ -100,6 +100,9 @@ def _composed(path: Path, text: str) -> Node | None:
     return root
 
 
+MOST_VALUES = 100_000
+
+
 @dataclass
 class _Builder:
     """Turns nodes into plain values and remembers where each stands."""
@@ -109,6 +112,13 @@ class _Builder:
     scalars: dict[Location, str] = field(default_factory=dict)
 
     def build(self, node: Node, location: Location) -> Any:
+        if len(self.lines) > MOST_VALUES:
+            # A few lines of aliases can stand for billions of values.
+            raise InputError(
+                f"has more than {MOST_VALUES:,} values, aliases counted each time",
+                file=self.path,
+                line=_line(node),
+            )
         self.lines.setdefault(location, _line(node))
         if isinstance(node, MappingNode):
             return self._mapping(node, location)

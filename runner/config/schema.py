@@ -14,6 +14,7 @@ _UNITS |= {f"{letter}b": 1000**power for power, letter in enumerate("kmgt", 1)}
 _UNITS |= {f"{letter}ib": 1024**power for power, letter in enumerate("kmgt", 1)}
 _SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]+)\s*")
 _LEAST_MEMORY = 1_000_000
+_MOST_MEMORY = 2**62
 # In a file the key is left out; a value of it is checked as one.
 _UNLIMITED: Any = None
 TIMINGS = ("packed", "exclusive")
@@ -52,7 +53,8 @@ def _size(value: Any) -> int | None:
     match = _SIZE.fullmatch(value) if isinstance(value, str) else None
     if match is None or match[2].lower() not in _UNITS:
         return None
-    return round(float(match[1]) * _UNITS[match[2].lower()])
+    size = float(match[1]) * _UNITS[match[2].lower()]
+    return round(size) if size < _MOST_MEMORY else None
 
 
 def safe_name(value: str) -> str:

@@ -42,6 +42,8 @@ def read(path: Path, key: str) -> Table:
             raise TaskError(f"{path} is a folder, not a file", key=key)
         if not path.exists():
             raise TaskError(f"{path} doesn't exist{_neighbour(path)}", key=key)
+        if not path.is_file():
+            raise TaskError(f"{path} is a pipe or a device, not a file", key=key)
         if extension is None:
             raise TaskError(f"{path}: tasks are read from {', '.join(EXTENSIONS)} files", key=key)
         return checked((_read_parquet if extension == ".parquet" else _read_csv)(path, key))

@@ -97,10 +97,9 @@ class Views:
             statements = self._connection.extract_statements(sql)
             if len(statements) != 1:
                 raise InputError(f"one SELECT is wanted, not {len(statements)} statements")
-            # The files readable here could be overwritten by COPY, hence no other statement. A
-            # PIVOT counts as several.
-            allowed = (duckdb.StatementType.SELECT, duckdb.StatementType.MULTI)
-            if statements[0].type not in allowed:
+            # The files readable here could be overwritten by COPY, hence no other statement: no
+            # MULTI either, which a PIVOT is and a COPY of one too.
+            if statements[0].type != duckdb.StatementType.SELECT:
                 raise InputError(f"only SELECT is possible, not {statements[0].type.name}")
             return _distinct(_narrow(self._result(statements[0], parameters)))
         except duckdb.Error as error:

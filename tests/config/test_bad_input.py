@@ -247,3 +247,18 @@ def test_the_same_data_twice(tmp_path: Path) -> None:
     assert line == 9
     assert "'mine'" in message
     assert "'again'" in message
+
+
+def test_a_few_aliases_that_stand_for_billions_of_values(tmp_path: Path) -> None:
+    bomb = "a: &a [x, x, x, x, x, x, x, x, x]\n" + "".join(
+        f"{name}: &{name} [{', '.join([f'*{before}'] * 9)}]\n"
+        for before, name in zip("abcdefgh", "bcdefghi", strict=True)
+    )
+    _, message = complaint(tmp_path, bomb)
+    assert "aliases" in message
+
+
+def test_a_size_beyond_all_machines(tmp_path: Path) -> None:
+    line, message = complaint(tmp_path, GOOD.replace("2GB", "1" + "0" * 400 + "GB"))
+    assert line == 16
+    assert "2GB" in message

@@ -309,8 +309,6 @@ def test_sums_of_integers_are_integers(store: Store, attempts: Rows) -> None:
     found = store.query("select sum(fold) as folds, avg(score) as mean from attempts")
     assert found.to_pylist() == [{"folds": 3, "mean": 0.5}]
     assert found.schema.field("folds").type == pa.int64()
-    wide = store.query("pivot (select system, fold from attempts) on system using sum(fold)")
-    assert wide.to_pylist() == [{"C-LR": 3}]
 
 
 def test_columns_of_one_name_are_all_there(store: Store, attempts: Rows) -> None:
