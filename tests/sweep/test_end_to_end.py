@@ -107,6 +107,7 @@ def test_the_selection_is_the_best_mean_and_its_refit_is_scored_on_the_test_rows
         assert means[test["configuration_id"]] == pytest.approx(best, abs=1e-15)
 
 
+@pytest.mark.slow
 def test_new_values_cost_only_what_is_new(undisturbed: Any, folder: Any) -> None:
     first = folder.study(
         "kind: sweep\nname: grow\ntasks: [{sklearn: breast_cancer}]\nfolds: 3\n"
@@ -206,6 +207,7 @@ def test_outcomes_that_are_not_ok_are_rows_and_the_study_goes_on(folder: Any) ->
     assert row == {"reason": "wall", "limit_seconds": 2.0}
 
 
+@pytest.mark.slow
 def test_a_timeout_is_computed_again_under_a_longer_limit_or_when_asked(folder: Any) -> None:
     text = (
         "kind: sweep\nname: again\ntasks: [{sklearn: breast_cancer}]\nfolds: 2\n"
@@ -234,6 +236,7 @@ def test_a_timeout_is_computed_again_under_a_longer_limit_or_when_asked(folder: 
     ]
 
 
+@pytest.mark.slow
 def test_predictions_are_kept_where_asked(folder: Any) -> None:
     study = folder.study(
         "kind: sweep\nname: kept\ntasks: [{sklearn: breast_cancer}]\nfolds: 3\n"
