@@ -283,6 +283,11 @@ def test_folder_made_by_hand_or_with_odd_letters_is_fine(tmp_path: Path, attempt
         ("", "one SELECT"),
         ("copy (select 1) to '{inside}'", "only SELECT"),
         ("explain analyze copy (select 1) to '{inside}'", "only SELECT"),
+        (
+            "copy (pivot (select system, 1 v from attempts) on system using count(*))"
+            " to '{inside}' (format csv, use_tmp_file false)",
+            "only SELECT",
+        ),
         ("set threads = 1", "only SELECT"),
         ("create table x as select 1", "only SELECT"),
         ("from read_text('{outside}')", "Permission"),

@@ -105,9 +105,7 @@ def test_logistic_regression(best: Any, task: str) -> None:
         tol=1e-4,
     )
     reference = _cross_validated(task, StandardScaler(), peer)
-    # Two solvers end at slightly different points, which swaps a few pairs of rows: on kc2, whose
-    # columns nearly repeat one another, scikit-learn's own answers at tolerances of 1e-4 to 1e-9
-    # lie 1.3 pairs a fold apart.
-    _, y = _training_rows(task)
-    pairs_of_a_fold = y.sum() * (len(y) - y.sum()) / 25
-    assert row["cv_auc"] == pytest.approx(reference, abs=max(5e-4, 2 / pairs_of_a_fold))
+    # Two solvers end at slightly different points. On kc2, whose columns nearly repeat one another,
+    # scikit-learn's own answers at tolerances of 1e-4 to 1e-9 lie 1.2e-3 apart.
+    bound = 1.2e-3 if task == "kc2" else 5e-4
+    assert row["cv_auc"] == pytest.approx(reference, abs=bound)
