@@ -31,7 +31,7 @@ from runner.sweep.work import PRELOAD
 Row = tuple[str, str, str, str, str]
 """What, ours, BenchExec's, a fresh interpreter's, the aim."""
 
-_IMPORTS = f"import {', '.join(PRELOAD)}"
+_IMPORTS = f"import lightgbm, {', '.join(PRELOAD)}"
 _FRESH = [sys.executable, "-c", _IMPORTS]
 _NOTHING = Work("benchmarks.work:sleep", pickle.dumps(0.0), 1)
 
@@ -42,7 +42,7 @@ class Ours:
     def __init__(self, folder: Path):
         self._folder = folder
         core = min(os.sched_getaffinity(0))
-        modules = (*PRELOAD, "benchmarks.work", "benchmarks.endless")
+        modules = (*PRELOAD, "lightgbm", "benchmarks.work", "benchmarks.endless")
         self._sandbox = Sandbox([core], preload=modules)
 
     def __enter__(self) -> Ours:

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 
 from runner.errors import InputError, suggestion
 from runner.models.boosted_trees import BOOSTED_TREES
-from runner.models.family import Configuration, Family, Parameter, PathClassifier
+from runner.models.family import Configuration, Family, Parameter, PathClassifier, Stop
 from runner.models.logistic_regression import LOGISTIC_REGRESSION
 
-__all__ = ["FAMILIES", "Configuration", "Family", "Parameter", "PathClassifier", "family"]
+__all__ = ["FAMILIES", "Configuration", "Family", "Parameter", "PathClassifier", "Stop", "family"]
 
 FAMILIES: Mapping[str, Family] = {one.name: one for one in (BOOSTED_TREES, LOGISTIC_REGRESSION)}
 

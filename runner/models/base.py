@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from runner.models.family import Parameter
+from runner.models.family import Parameter, Stop
 
 
 def parameters(*given: Parameter) -> Mapping[str, Parameter]:
@@ -38,8 +38,8 @@ class Prepared:
 class BinaryPathClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
     """The frame of a ``family.PathClassifier``: a family adds preparation, training and margin."""
 
-    shared: ClassVar[str]
-    """The constructor's parameter whose values the path passes through."""
+    shared: ClassVar[tuple[str, ...]]
+    """The constructor's parameters whose values the path passes through."""
 
     parameters: ClassVar[Mapping[str, Parameter]]
     """The constructor's hyper-parameters, by name."""
@@ -52,12 +52,23 @@ class BinaryPathClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore
         """The training rows in the family's own form; ``positive`` is (rows,) bool."""
 
     @abstractmethod
-    def _train(self, rows: Any, values: Sequence[Any]) -> Iterator[Any]:
-        """Train on what ``_prepare`` gave, yielding each value when its model stands."""
+    def _train(self, rows: Any, stops: Sequence[Stop]) -> Iterator[float | None]:
+        """Train on what ``_prepare`` gave; pauses and yields as ``family.PathClassifier.path``."""
 
     @abstractmethod
     def _margin(self, X: np.ndarray) -> np.ndarray:
         """The margins (rows,) of the model that stands."""
+
+    def _probability(self, margin: np.ndarray) -> np.ndarray:
+        """Probabilities (rows,) of the second class at margins, rising with them, 1/2 at 0.
+
+        The logistic function, unless a family overrides it; where training doesn't minimise
+        log-loss it is a convention, not a calibrated chance.
+        """
+        from scipy.special import expit
+
+        probability: np.ndarray = expit(margin)
+        return probability
 
     def prepare(self, X: Any, y: Any) -> Prepared:
         """Check and convert the training rows; see ``family.PathClassifier``."""
@@ -76,20 +87,21 @@ class BinaryPathClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore
             )
         return Prepared(classes, X.shape[1], self._prepare(X, codes == 1))
 
-    def path(self, prepared: Prepared, values: Sequence[Any]) -> Iterator[Any]:
-        """Train through ``values`` of the shared parameter; see ``family.PathClassifier``."""
-        for name in self.parameters:
-            for value in values if name == self.shared else (getattr(self, name),):
+    def path(self, prepared: Prepared, stops: Sequence[Stop]) -> Iterator[float | None]:
+        """Train and pause at ``stops``; see ``family.PathClassifier``."""
+        own = {name: getattr(self, name) for name in self.parameters if name not in self.shared}
+        for values in (own, *stops):
+            for name, value in values.items():
                 if right := self.parameters[name].problem(value):
                     raise ValueError(f"{name} is {value!r}: it must be {right}")
         self.classes_ = prepared.classes
         self.n_features_in_ = prepared.columns
-        yield from self._train(prepared.rows, values)
+        yield from self._train(prepared.rows, stops)
 
     def fit(self, X: Any, y: Any) -> Self:
         """Train on X (rows, columns) and labels y (rows,) of two classes."""
         prepared = self.prepare(X, y)
-        for _ in self.path(prepared, (getattr(self, self.shared),)):
+        for _ in self.path(prepared, [{name: getattr(self, name) for name in self.shared}]):
             pass
         return self
 
@@ -100,10 +112,8 @@ class BinaryPathClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Probabilities of both classes, (rows, 2)."""
-        from scipy.special import expit
-
         margin = self.decision_function(X)
-        return np.column_stack([expit(-margin), expit(margin)])
+        return np.column_stack([self._probability(-margin), self._probability(margin)])
 
     def predict(self, X: Any) -> np.ndarray:
         """The likelier class of each row, (rows,)."""

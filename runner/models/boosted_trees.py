@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from runner.models.base import BinaryPathClassifier, parameters
-from runner.models.family import Family, Parameter
+from runner.models.family import Family, Parameter, Stop
 
 INT32 = 2**31 - 1
 
@@ -44,7 +44,7 @@ class BoostedTrees(BinaryPathClassifier):
         trees_: The number of boosting rounds that predictions use.
     """
 
-    shared: ClassVar[str] = "trees"
+    shared: ClassVar[tuple[str, ...]] = ("trees",)
     parameters: ClassVar[Mapping[str, Parameter]] = PARAMETERS
 
     def __init__(
@@ -69,11 +69,12 @@ class BoostedTrees(BinaryPathClassifier):
         label = positive.astype(np.float32)
         return lightgbm.Dataset(X, label, params=self._binning()).construct()
 
-    def _train(self, rows: Any, values: Sequence[int]) -> Iterator[int]:
+    def _train(self, rows: Any, stops: Sequence[Stop]) -> Iterator[None]:
         import lightgbm
 
+        values = [stop["trees"] for stop in stops]
         if any(later < earlier for earlier, later in pairwise(values)):
-            raise ValueError(f"numbers of trees must ascend, not {list(values)}")
+            raise ValueError(f"numbers of trees must ascend, not {values}")
         self.booster_ = lightgbm.Booster(self._binning() | self._growing(), rows)
         grown, exhausted = 0, False
         for value in values:
@@ -83,7 +84,7 @@ class BoostedTrees(BinaryPathClassifier):
                 exhausted = exhausted or self.booster_.update()
                 grown = value if exhausted else grown + 1
             self.trees_ = value
-            yield value
+            yield None
 
     def _margin(self, X: np.ndarray) -> np.ndarray:
         margin: np.ndarray = self.booster_.predict(
@@ -133,9 +134,10 @@ BOOSTED_TREES = Family(
     version=1,
     libraries=("lightgbm",),
     parameters=PARAMETERS,
-    shared="trees",
+    shared=("trees",),
     descending=False,
     linear=False,
     estimator=_estimator,
     cost=_cost,
+    preload=("lightgbm",),
 )

@@ -17,6 +17,8 @@ from runner.errors import InputError, suggestion
 Configuration = dict[str, Any]
 Numbered = tuple[int, Configuration]
 """A configuration with its configuration_id."""
+Stop = Mapping[str, Any]
+"""Values of the shared parameters, by name: a point that a fit passes."""
 
 
 _INT32 = 2**31
@@ -27,7 +29,7 @@ class PathClassifier(Protocol):
 
     ``prepare`` and then advancing ``path`` are ``fit`` in two parts, so that a caller can time the
     training alone and read off, on the way, every model that differs only in the family's shared
-    parameter.
+    parameters.
     """
 
     classes_: np.ndarray
@@ -46,15 +48,20 @@ class PathClassifier(Protocol):
             ValueError: If X holds NaN or infinity, or y hasn't exactly two classes.
         """
 
-    def path(self, prepared: Any, values: Sequence[Any]) -> Iterator[Any]:
-        """Train, and stop at each value of the shared parameter to be scored.
+    def path(self, prepared: Any, stops: Sequence[Stop]) -> Iterator[float | None]:
+        """Train, and pause at each stop to be scored.
 
-        After a value is yielded, the estimator is, bit for bit, the one that ``fit`` with that
-        value gives; using it there doesn't disturb what follows. Only the time spent inside the
+        After a yield the estimator is, bit for bit, the one that ``fit`` with the stop's values
+        gives; using it there doesn't disturb what follows. Only the time spent inside the
         generator is training.
 
         Args:
-            values: In the order in which a fit passes them (``Family.fits`` gives it).
+            stops: In the order in which a fit passes them (``Family.fits`` gives it); any subset
+                of a grid.
+
+        Yields:
+            The seconds that the stop's model takes to train by itself, where the generator spent
+            some on other models as well; None where it took all that was spent so far.
         """
 
     def fit(self, X: Any, y: Any) -> Self:
@@ -141,23 +148,25 @@ class Family:
         version: Raised whenever a change makes its scores other bits.
         libraries: Distributions on whose versions its numbers rest.
         parameters: By name, in the grid's order: the last one varies fastest.
-        shared: The parameter whose values one fit passes through; None if there is none.
-        descending: Whether the fit passes the shared parameter's values from high to low.
+        shared: The parameters whose values one fit passes through; the last one varies fastest.
+        descending: Whether the fit passes the shared parameters' values from high to low.
         linear: Whether its decision boundary is linear in the prepared columns.
         estimator: Makes the estimator of a configuration.
         cost: Predicts a configuration's CPU seconds; good for an order, within a factor of two
             or three for planning.
+        preload: Modules that training needs: whoever times fits imports them beforehand.
     """
 
     name: str
     version: int
     libraries: tuple[str, ...]
     parameters: Mapping[str, Parameter]
-    shared: str | None
+    shared: tuple[str, ...]
     descending: bool
     linear: bool
     estimator: Build
     cost: Cost
+    preload: tuple[str, ...]
 
     def configurations(
         self, replacements: Mapping[str, Sequence[float]] | None = None
@@ -198,28 +207,32 @@ class Family:
 
         Groups come in the order of their first configuration.
         """
-        shared = self.shared
-        if shared is None:
-            return tuple((one,) for one in configurations)
         groups: dict[tuple[Any, ...], list[Numbered]] = {}
         for one in configurations:
-            rest = tuple(value for name, value in one[1].items() if name != shared)
+            rest = tuple(value for name, value in one[1].items() if name not in self.shared)
             groups.setdefault(rest, []).append(one)
         return tuple(
-            tuple(sorted(group, key=lambda one: one[1][shared], reverse=self.descending))
+            tuple(sorted(group, key=self._passing, reverse=self.descending))
             for group in groups.values()
         )
+
+    def stop(self, configuration: Mapping[str, Any]) -> Stop:
+        """Where a fit has to pause for a configuration."""
+        return {name: configuration[name] for name in self.shared}
 
     def warm_up(self, configuration: Mapping[str, Any], threads: int) -> None:
         """Fit and predict once on toy data, so that no timed fit holds a first call's cost."""
         toy = dict(configuration)
-        if self.shared is not None:
-            swept = self.parameters[self.shared].swept
-            toy[self.shared] = max(swept) if self.descending else min(swept)
+        for name in self.shared:
+            swept = self.parameters[name].swept
+            toy[name] = max(swept) if self.descending else min(swept)
         rng = np.random.default_rng(0)
         X = rng.normal(size=(256, 4))
         y = (X[:, 0] + rng.normal(size=len(X)) > 0).astype(np.uint8)
         self.estimator(toy, seed=0, threads=threads).fit(X, y).decision_function(X)
+
+    def _passing(self, one: Numbered) -> tuple[Any, ...]:
+        return tuple(self.stop(one[1]).values())
 
     def _checked(self, parameter: Parameter, values: Sequence[float]) -> tuple[float, ...]:
         if not values:

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from runner.models.base import BinaryPathClassifier, parameters
-from runner.models.family import Family, Parameter
+from runner.models.family import Family, Parameter, Stop
 from runner.models.owlqn import minimise
 from runner.models.scaling import Scaling
 
@@ -47,7 +47,7 @@ class LogisticRegression(BinaryPathClassifier):
         n_iter_: Iterations taken, (1,).
     """
 
-    shared: ClassVar[str] = "tolerance"
+    shared: ClassVar[tuple[str, ...]] = ("tolerance",)
     parameters: ClassVar[Mapping[str, Parameter]] = PARAMETERS
 
     coef_: np.ndarray
@@ -64,9 +64,10 @@ class LogisticRegression(BinaryPathClassifier):
         scaling = Scaling.learn(X)
         return _Rows(scaling, scaling.apply(X), np.where(positive, 1.0, -1.0))
 
-    def _train(self, rows: _Rows, values: Sequence[float]) -> Iterator[float]:
+    def _train(self, rows: _Rows, stops: Sequence[Stop]) -> Iterator[None]:
+        values = [stop["tolerance"] for stop in stops]
         if any(later > earlier for earlier, later in pairwise(values)):
-            raise ValueError(f"tolerances must descend, not {list(values)}")
+            raise ValueError(f"tolerances must descend, not {values}")
         self._scaling = rows.scaling
         count, columns = rows.features.shape
         penalty = np.full(columns + 1, self.l1 / count)
@@ -88,7 +89,7 @@ class LogisticRegression(BinaryPathClassifier):
             self.coef_ = point[None, :columns]
             self.intercept_ = point[columns:]
             self.n_iter_ = np.array([iterations])
-            yield value
+            yield None
 
     def _margin(self, X: np.ndarray) -> np.ndarray:
         scaled = self._scaling.apply(X)
@@ -179,9 +180,10 @@ LOGISTIC_REGRESSION = Family(
     version=1,
     libraries=("numpy",),
     parameters=PARAMETERS,
-    shared="tolerance",
+    shared=("tolerance",),
     descending=True,
     linear=True,
     estimator=_estimator,
     cost=_cost,
+    preload=("threadpoolctl",),
 )

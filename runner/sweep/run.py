@@ -17,6 +17,7 @@ from runner import engine
 from runner.config import SweepStudy, load_tasks
 from runner.data import arrays
 from runner.engine import Observer, Settings
+from runner.models import family
 from runner.sandbox import Limits
 from runner.store import Run, Stale, Store, Wanted
 from runner.sweep import work
@@ -239,7 +240,7 @@ class Sweep:
         return Settings(
             function=work.FUNCTION,
             warm_up=work.WARM_UP,
-            preload=work.PRELOAD,
+            preload=self._preload,
             limits=self._capacity.limits,
             threads=self._plan.threads,
             arrays={
@@ -258,6 +259,13 @@ class Sweep:
             fitted=self._fitted,
             exclusive=self._exclusive,
         )
+
+    @property
+    def _preload(self) -> tuple[str, ...]:
+        """What every sandbox imports: the work's modules and those of the families used."""
+        systems = {job.evaluations[0].columns["system"]: None for job in self._jobs}
+        modules = (module for name in systems for module in family(name).preload)
+        return tuple(dict.fromkeys((*work.PRELOAD, *modules)))
 
     def _summary(self, interrupted: bool) -> SweepSummary:
         source = self._source

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from statistics import median
@@ -13,7 +13,7 @@ import numpy as np
 
 from runner.data import prepare
 from runner.metrics import auc
-from runner.models import PathClassifier, family
+from runner.models import PathClassifier, Stop, family
 from runner.sandbox import Report
 
 FUNCTION = f"{__name__}:fit"
@@ -22,7 +22,7 @@ SHORT_SECONDS = 0.2
 """A fit that takes less is repeated where its time is to be published: a clock's resolution and a
 single interruption weigh on it."""
 
-PRELOAD = ("runner.sweep.work", "sklearn.preprocessing", "lightgbm")
+PRELOAD = ("runner.sweep.work", "sklearn.preprocessing")
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Fit:
     Attributes:
         system: The family's name.
         configurations: In the order in which the fit passes them; they differ at most in the
-            family's shared parameter.
+            family's shared parameters.
         fold: The fold held out; None fits on all training rows and scores on the test rows.
         classes: The names of the negative and the positive class.
         predictions: Whether to hand over the predictions beside the score.
@@ -67,20 +67,19 @@ def fit(arrays: Mapping[str, np.ndarray], argument: Fit, report: Report) -> None
     prepared = estimator.prepare(data.X_train, data.y_train)
     prepare_seconds = perf_counter() - began
 
-    shared = family(argument.system).shared or ""
-    values = [configuration.get(shared) for configuration in argument.configurations]
-    path = estimator.path(prepared, values)
-    fit_seconds = 0.0
-    for index in range(len(values)):
+    stops = [family(argument.system).stop(values) for values in argument.configurations]
+    path = estimator.path(prepared, stops)
+    spent = 0.0
+    for index in range(len(stops)):
         started = perf_counter()
-        next(path)
-        fit_seconds += perf_counter() - started
+        own_seconds = next(path)
+        spent += perf_counter() - started
         report.checkpoint(index)
 
-        times = [fit_seconds]
+        times = [spent if own_seconds is None else own_seconds]
         if argument.retime_within is not None:
             until = began + argument.retime_within
-            retime(partial(_path_seconds, argument, prepared, values[: index + 1]), times, until)
+            retime(partial(_seconds_alone, argument, prepared, stops[index]), times, until)
         started = perf_counter()
         margin = estimator.decision_function(data.X_test)
         predict_seconds = perf_counter() - started
@@ -112,9 +111,9 @@ def retime(again: Callable[[], float], times: list[float], until: float) -> None
         times.append(again())
 
 
-def _path_seconds(argument: Fit, prepared: Any, values: Sequence[Any]) -> float:
-    """The time of another fit through ``values``."""
-    path = _estimator(argument).path(prepared, values)
+def _seconds_alone(argument: Fit, prepared: Any, stop: Stop) -> float:
+    """The time of another fit, of one stop's model alone."""
+    path = _estimator(argument).path(prepared, [stop])
     started = perf_counter()
     for _ in path:
         pass

@@ -55,8 +55,8 @@ def test_equals_lightgbm_where_nothing_is_left_to_split(
     values = {"leaves": 8, "min_leaf": 10, "learning_rate": learning_rate, "trees": 500}
     assert_equals_peer(values, X, y)
     stopped = BoostedTrees(**values)
-    prefixes = stopped.path(stopped.prepare(X, y), (1, 2, 500))
-    for trees in prefixes:
+    prefixes = stopped.path(stopped.prepare(X, y), [{"trees": n} for n in (1, 2, 500)])
+    for trees, _seconds in zip((1, 2, 500), prefixes, strict=True):
         expected = peer(**values | {"trees": trees}).fit(X, y).predict(X, raw_score=True)
         assert stopped.decision_function(X).tobytes() == expected.tobytes()
 
@@ -64,7 +64,8 @@ def test_equals_lightgbm_where_nothing_is_left_to_split(
 def test_every_prefix_is_a_separate_fit(breast_cancer: Data) -> None:
     X, y = breast_cancer
     long = BoostedTrees(leaves=8, trees=40)
-    for trees in long.path(long.prepare(X, y), range(1, 41)):
+    path = long.path(long.prepare(X, y), [{"trees": n} for n in range(1, 41)])
+    for trees, _seconds in enumerate(path, start=1):
         alone = BoostedTrees(leaves=8, trees=trees).fit(X, y)
         assert long.decision_function(X).tobytes() == alone.decision_function(X).tobytes()
         assert long.trees_ == trees
