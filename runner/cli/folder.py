@@ -2,11 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
+
+import click
 
 from runner.errors import InputError
 
 RESULTS = Path("results")
+
+
+class Folder(click.ParamType[Path]):
+    """A folder's path; an empty text, as an unset variable leaves it, is none."""
+
+    name = "folder"
+
+    def convert(
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+    ) -> Path:
+        if not str(value):
+            self.fail("an empty text is no folder's name", param, ctx)
+        return Path(str(value))
+
+
+def results_option(purpose: str) -> Callable[[Any], Any]:
+    """``--results`` of a command that reads a store."""
+    default = "  [default: the only ones below results/]"
+    return click.option("--results", type=Folder(), help=f"{purpose}{default}")
 
 
 def results_folder(given: Path | None) -> Path:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import io
 import os
 import shlex
 import signal
@@ -13,8 +14,9 @@ from types import FrameType
 from typing import NoReturn
 
 import click
+from click.utils import PacifyFlushWrapper
 
-from runner.errors import CannotRunError, RunnerError, suggestion
+from runner.errors import CannotRunError, InputError, RunnerError, suggestion
 
 INTERRUPTED = 130
 
@@ -58,7 +60,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     # The option is one of the whole program, wherever it stands.
     given = [argument for argument in given if argument != "--debug"]
     signal.signal(signal.SIGTERM, _interrupt)
+    _open_streams()
     try:
+        _check_folder()
         status = cli.main(given, prog_name="runner", standalone_mode=False)
     except click.exceptions.NoArgsIsHelpError as error:
         click.echo(error.format_message(), err=True)
@@ -72,10 +76,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
         if given[:1] == ["sweep"]:
             click.echo(resume_hint(given), err=True)
         sys.exit(status)
-    except BrokenPipeError:
-        # Whoever read our output has gone; there is nobody to tell.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)
+    except SystemExit:
+        # Click meets a reader who has gone with status 1, which is a negative verdict here.
+        if isinstance(sys.stdout, PacifyFlushWrapper):
+            sys.exit(0)
+        raise
     except OSError as error:
         sys.exit(_fail(f"{error.filename or 'system'}: {error.strerror or error}", 2, debug))
     except Exception as error:
@@ -88,6 +93,22 @@ def main(arguments: Sequence[str] | None = None) -> None:
         sys.stderr.flush()
         os._exit(INTERRUPTED)
     sys.exit(status if isinstance(status, int) else 0)
+
+
+def _open_streams() -> None:
+    """Have both streams: a closed one swallows what it is told, a narrow one escapes it."""
+    sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: SIM115
+    sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _check_folder() -> None:
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        raise InputError("the current folder was deleted: change to one that exists") from None
 
 
 def _interrupt(number: int, frame: FrameType | None) -> NoReturn:

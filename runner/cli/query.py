@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from runner.cli.folder import results_folder
+from runner.cli.folder import results_folder, results_option
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -19,11 +19,7 @@ if TYPE_CHECKING:
 
 @click.command("query")
 @click.argument("sql")
-@click.option(
-    "--results",
-    type=click.Path(path_type=Path),
-    help="The results to ask.  [default: the only ones below results/]",
-)
+@results_option("The results to ask.")
 @click.option(
     "--format",
     "style",

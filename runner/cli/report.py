@@ -8,18 +8,14 @@ from pathlib import Path
 
 import click
 
-from runner.cli.folder import results_folder
+from runner.cli.folder import Folder, results_folder, results_option
 
 
 @click.command("report")
-@click.option(
-    "--results",
-    type=click.Path(path_type=Path),
-    help="The results to report.  [default: the only ones below results/]",
-)
+@results_option("The results to report.")
 @click.option(
     "--output",
-    type=click.Path(path_type=Path),
+    type=Folder(),
     help="Where tables and chart go.  [default: report/ in the results' folder]",
 )
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")

@@ -7,13 +7,9 @@ from pathlib import Path
 
 import click
 
-from runner.cli.folder import results_folder
+from runner.cli.folder import results_folder, results_option
 
-_FOLDER = click.option(
-    "--results",
-    type=click.Path(path_type=Path),
-    help="The results' folder.  [default: the only ones below results/]",
-)
+_FOLDER = results_option("The results' folder.")
 
 
 @click.group("results")

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from runner.cli.folder import Folder
 from runner.cli.main import INTERRUPTED, resume_hint
 
 if TYPE_CHECKING:
@@ -23,13 +24,18 @@ class _Outcomes(click.ParamType[frozenset[str]]):
     """Outcomes, separated by commas."""
 
     name = "outcomes"
+    NONE = frozenset[str]()
 
     def convert(
         self, value: object, param: click.Parameter | None, ctx: click.Context | None
     ) -> frozenset[str]:
         from runner.store import OUTCOMES
 
+        if isinstance(value, frozenset):
+            return value
         names = frozenset(filter(None, str(value).replace(" ", "").split(",")))
+        if not names:
+            self.fail(f"name some of {','.join(OUTCOMES)}, or leave it out", param, ctx)
         for name in sorted(names - set(OUTCOMES)):
             self.fail(f"{name!r} is no outcome: give some of {','.join(OUTCOMES)}", param, ctx)
         return names
@@ -37,9 +43,7 @@ class _Outcomes(click.ParamType[frozenset[str]]):
 
 @click.command("sweep")
 @click.argument("config", type=click.Path(path_type=Path))
-@click.option(
-    "--results", type=click.Path(path_type=Path), help="Where results go.  [default: results/NAME]"
-)
+@click.option("--results", type=Folder(), help="Where results go.  [default: results/NAME]")
 @click.option(
     "--address",
     default="local",
@@ -50,13 +54,13 @@ class _Outcomes(click.ParamType[frozenset[str]]):
 @click.option(
     "--rerun",
     type=_Outcomes(),
-    default="",
+    default=_Outcomes.NONE,
     help="Compute rows of these outcomes again, such as timeout,crash.",
 )
 @click.option(
     "--fail-on",
     type=_Outcomes(),
-    default="",
+    default=_Outcomes.NONE,
     help="End with exit status 1 where there are rows of these outcomes.",
 )
 @click.option(

@@ -16,10 +16,22 @@ if TYPE_CHECKING:
 
 UNBOUNDED = 1_000_000
 """A width for pipes, in which each row gets its line."""
+MOST_ROWS = 1000
+"""What people read of a table; laying out more takes longer than the query."""
 
 
 def print_table(answer: pa.Table) -> None:
-    """Print rows and columns; on a terminal too narrow for them a block of lines a row."""
+    """Print rows and columns; on a terminal too narrow for them a block of lines a row.
+
+    Of a long table only the beginning, with a word on the rest.
+    """
+    _print_rows(answer.slice(0, MOST_ROWS))
+    if answer.num_rows > MOST_ROWS:
+        rest = f"... and {answer.num_rows - MOST_ROWS} more rows"
+        sys.stdout.write(f"{rest}: --format csv or json prints them all\n")
+
+
+def _print_rows(answer: pa.Table) -> None:
     console = Console() if sys.stdout.isatty() else Console(width=UNBOUNDED)
     table = _side_by_side(answer)
     if console.measure(table, options=console.options.update_width(UNBOUNDED)).maximum <= (

@@ -17,6 +17,7 @@ from runner.errors import InputError, suggestion
 Location = tuple[str | int, ...]
 """Keys and list indices from the top down to a value."""
 
+MOST_BYTES = 16 << 20
 _PREFIX = "tag:yaml.org,2002:"
 
 
@@ -69,7 +70,11 @@ def read_document(path: Path) -> Document:
 
 def _read(path: Path) -> str:
     try:
-        return path.read_bytes().decode("utf-8-sig")
+        with path.open("rb") as file:
+            content = file.read(MOST_BYTES + 1)
+        if len(content) > MOST_BYTES:
+            raise InputError(f"is larger than {MOST_BYTES >> 20} MiB: no study's file", file=path)
+        return content.decode("utf-8-sig")
     except FileNotFoundError:
         folder = path.parent
         near = sorted(p.name for p in folder.glob("*.y*ml")) if folder.is_dir() else []

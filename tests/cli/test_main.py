@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -44,6 +47,10 @@ def test_every_command_has_help_with_an_example(
         (["sweep", "nowhere.yaml"], "nowhere.yaml"),
         (["sweep", "x.yaml", "--rerun", "tired"], "tired"),
         (["sweep", "x.yaml", "--nope"], "--nope"),
+        (["sweep", "x.yaml", "--fail-on", ""], "name some of"),
+        (["sweep", "x.yaml", "--results", ""], "no folder's name"),
+        (["sweep", "/dev/zero"], "larger than 16 MiB"),
+        (["query", "select 1", "--results", ""], "no folder's name"),
         (["query", "select 1", "--results", "nowhere"], "nowhere"),
         (["query", "select 1"], "results"),
         (["report", "--results", "nowhere"], "nowhere"),
@@ -132,3 +139,58 @@ def test_values_of_every_kind_print_as_text(capsys: pytest.CaptureFixture[str]) 
     interval = pa.scalar((0, 1, 28_847_351_000), pa.month_day_nano_interval()).as_py()
     assert plain(interval) == "1 day, 0:00:28.847351"
     assert plain(None) == ""
+
+
+def in_shell(script: str, folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    """A script in which ``runner`` is the program."""
+    program = f'runner() {{ "{sys.executable}" -m runner "$@"; }}; '
+    return subprocess.run(
+        ["bash", "-c", program + script],
+        cwd=folder,
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    Store.create(tmp_path / "store")
+    return tmp_path / "store"
+
+
+def test_a_closed_output_swallows_the_answer(store: Path) -> None:
+    ended = in_shell('runner query "select 1" --results store >&-', store.parent)
+    assert (ended.returncode, ended.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("style", ["csv", "table"])
+def test_a_reader_who_leaves_is_no_failure(store: Path, style: str) -> None:
+    query = f'runner query "from range(200000)" --format {style} --results store'
+    ended = in_shell(f"set -o pipefail; {query} | head -1", store.parent)
+    assert (ended.returncode, ended.stderr) == (0, "")
+
+
+def test_a_narrow_encoding_escapes_what_it_has_no_sign_for(store: Path) -> None:
+    query = "runner query \"select 'é' as x\" --format csv --results store"
+    ended = in_shell(query, store.parent, PYTHONIOENCODING="ascii")
+    assert (ended.returncode, ended.stdout) == (0, "x\n\\xe9\n")
+
+
+def test_a_deleted_folder_is_told(store: Path) -> None:
+    script = f'mkdir gone; cd gone; rmdir ../gone; runner query "select 1" --results "{store}"'
+    ended = in_shell(script, store.parent)
+    assert ended.returncode == 2
+    assert ended.stderr.startswith("error: the current folder was deleted")
+
+
+def test_of_a_long_table_the_beginning_is_shown(
+    store: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert status_of("query", "from range(1500)", "--results", str(store)) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[-1].startswith("... and 500 more rows")
+    assert [line.strip() for line in lines if line.strip().isdigit()] == [
+        str(number) for number in range(1000)
+    ]
