@@ -14,7 +14,6 @@ from types import FrameType
 from typing import NoReturn
 
 import click
-from click.utils import PacifyFlushWrapper
 
 from runner.errors import CannotRunError, InputError, RunnerError, suggestion
 
@@ -63,7 +62,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     _open_streams()
     try:
         _check_folder()
-        status = cli.main(given, prog_name="runner", standalone_mode=False)
+        # Not cli.main, which meets a reader who has gone with status 1: a verdict here.
+        with cli.make_context("runner", given) as context:
+            status = cli.invoke(context)
+        sys.stdout.flush()
+    except click.exceptions.Exit as end:
+        status = end.exit_code
     except click.exceptions.NoArgsIsHelpError as error:
         click.echo(error.format_message(), err=True)
         sys.exit(2)
@@ -72,15 +76,16 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except RunnerError as error:
         sys.exit(_fail(str(error), error.exit_status, debug))
     except (click.Abort, KeyboardInterrupt):
+        # The terminal's ^C stands on a line of its own.
+        click.echo(err=True)
         status = _fail("interrupted", INTERRUPTED, debug)
         if given[:1] == ["sweep"]:
             click.echo(resume_hint(given), err=True)
         sys.exit(status)
-    except SystemExit:
-        # Click meets a reader who has gone with status 1, which is a negative verdict here.
-        if isinstance(sys.stdout, PacifyFlushWrapper):
-            sys.exit(0)
-        raise
+    except BrokenPipeError:
+        # Whoever read our output has gone; there is nobody to tell.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)
     except OSError as error:
         sys.exit(_fail(f"{error.filename or 'system'}: {error.strerror or error}", 2, debug))
     except Exception as error:
