@@ -6,12 +6,29 @@ from collections.abc import Mapping
 
 from runner.errors import InputError, suggestion
 from runner.models.boosted_trees import BOOSTED_TREES
-from runner.models.family import Configuration, Family, Parameter, PathClassifier, Stop
+from runner.models.family import Choice, Configuration, Family, Parameter, PathClassifier, Stop
 from runner.models.logistic_regression import LOGISTIC_REGRESSION
+from runner.models.neural_network import NEURAL_NETWORK
 
-__all__ = ["FAMILIES", "Configuration", "Family", "Parameter", "PathClassifier", "Stop", "family"]
+__all__ = [
+    "FAMILIES",
+    "Choice",
+    "Configuration",
+    "Family",
+    "Parameter",
+    "PathClassifier",
+    "Stop",
+    "family",
+]
 
-FAMILIES: Mapping[str, Family] = {one.name: one for one in (BOOSTED_TREES, LOGISTIC_REGRESSION)}
+FAMILIES: Mapping[str, Family] = {
+    one.name: one
+    for one in (
+        BOOSTED_TREES,
+        NEURAL_NETWORK,
+        LOGISTIC_REGRESSION,
+    )
+}
 
 
 def family(name: str) -> Family:

@@ -12,10 +12,10 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from runner.models.family import Parameter, Stop
+from runner.models.family import Choice, Parameter, Stop
 
 
-def parameters(*given: Parameter) -> Mapping[str, Parameter]:
+def parameters(*given: Parameter | Choice) -> Mapping[str, Parameter | Choice]:
     """Parameters by name, in the order given."""
     return {parameter.name: parameter for parameter in given}
 
@@ -41,7 +41,7 @@ class BinaryPathClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore
     shared: ClassVar[tuple[str, ...]]
     """The constructor's parameters whose values the path passes through."""
 
-    parameters: ClassVar[Mapping[str, Parameter]]
+    parameters: ClassVar[Mapping[str, Parameter | Choice]]
     """The constructor's hyper-parameters, by name."""
 
     classes_: np.ndarray

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from runner.models.base import BinaryPathClassifier, parameters
-from runner.models.family import Family, Parameter, Stop
+from runner.models.family import Choice, Family, Parameter, Stop
 
 INT32 = 2**31 - 1
 
@@ -45,7 +45,7 @@ class BoostedTrees(BinaryPathClassifier):
     """
 
     shared: ClassVar[tuple[str, ...]] = ("trees",)
-    parameters: ClassVar[Mapping[str, Parameter]] = PARAMETERS
+    parameters: ClassVar[Mapping[str, Parameter | Choice]] = PARAMETERS
 
     def __init__(
         self,

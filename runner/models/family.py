@@ -19,6 +19,8 @@ Numbered = tuple[int, Configuration]
 """A configuration with its configuration_id."""
 Stop = Mapping[str, Any]
 """Values of the shared parameters, by name: a point that a fit passes."""
+Value = float | str
+"""A hyper-parameter's: a number, or one of a few names."""
 
 
 _INT32 = 2**31
@@ -93,7 +95,7 @@ class Cost(Protocol):
 
 @dataclass(frozen=True)
 class Parameter:
-    """One hyper-parameter of a family.
+    """One numeric hyper-parameter of a family.
 
     Attributes:
         swept: The grid's values, in the order of mlbench's Table 5.
@@ -140,6 +142,30 @@ class Parameter:
 
 
 @dataclass(frozen=True)
+class Choice:
+    """One hyper-parameter whose values are names.
+
+    Attributes:
+        swept: All names it may have, in the grid's order.
+        default: The value of the estimator left as it is.
+    """
+
+    name: str
+    swept: tuple[str, ...]
+    default: str
+
+    def problem(self, value: object) -> str | None:
+        """What would be right instead of ``value``; None if it is valid."""
+        if isinstance(value, str) and value in self.swept:
+            return None
+        return " or ".join(repr(name) for name in self.swept)
+
+    def convert(self, value: str) -> str:
+        """A valid value as it is."""
+        return value
+
+
+@dataclass(frozen=True)
 class Family:
     """A model family: all that the rest of the project knows of it.
 
@@ -160,7 +186,7 @@ class Family:
     name: str
     version: int
     libraries: tuple[str, ...]
-    parameters: Mapping[str, Parameter]
+    parameters: Mapping[str, Parameter | Choice]
     shared: tuple[str, ...]
     descending: bool
     linear: bool
@@ -169,7 +195,7 @@ class Family:
     preload: tuple[str, ...]
 
     def configurations(
-        self, replacements: Mapping[str, Sequence[float]] | None = None
+        self, replacements: Mapping[str, Sequence[Value]] | None = None
     ) -> tuple[Numbered, ...]:
         """The grid, with the swept values of some parameters replaced.
 
@@ -234,7 +260,7 @@ class Family:
     def _passing(self, one: Numbered) -> tuple[Any, ...]:
         return tuple(self.stop(one[1]).values())
 
-    def _checked(self, parameter: Parameter, values: Sequence[float]) -> tuple[float, ...]:
+    def _checked(self, parameter: Any, values: Sequence[Value]) -> tuple[Value, ...]:
         if not values:
             raise InputError(f"{self.name}: {parameter.name} has no values: give at least one")
         for value in values:
@@ -247,6 +273,6 @@ class Family:
         return plain
 
 
-def _number_beyond(grid_size: int, point: tuple[float, ...]) -> int:
+def _number_beyond(grid_size: int, point: tuple[Value, ...]) -> int:
     digest = hashlib.sha256(repr(point).encode()).digest()
     return grid_size + int.from_bytes(digest[:4], "big") % (_INT32 - grid_size)

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from runner.models.base import BinaryPathClassifier, parameters
-from runner.models.family import Family, Parameter, Stop
+from runner.models.family import Choice, Family, Parameter, Stop
 from runner.models.owlqn import minimise
 from runner.models.scaling import Scaling
 
@@ -48,7 +48,7 @@ class LogisticRegression(BinaryPathClassifier):
     """
 
     shared: ClassVar[tuple[str, ...]] = ("tolerance",)
-    parameters: ClassVar[Mapping[str, Parameter]] = PARAMETERS
+    parameters: ClassVar[Mapping[str, Parameter | Choice]] = PARAMETERS
 
     coef_: np.ndarray
     intercept_: np.ndarray

@@ -12,7 +12,7 @@ from sklearn.base import clone
 from sklearn.utils.estimator_checks import check_estimator
 
 from runner.metrics import auc
-from runner.models import FAMILIES, Family, Parameter
+from runner.models import FAMILIES, Choice, Family, Parameter
 
 Data = tuple[np.ndarray, np.ndarray]
 
@@ -90,7 +90,7 @@ def test_a_path_may_stay_at_a_stop(one: Family) -> None:
     assert_same_bits(estimator, default(one).fit(X, y), X)
 
 
-def own(one: Family) -> dict[str, Parameter]:
+def own(one: Family) -> dict[str, Parameter | Choice]:
     """The parameters that a fit keeps."""
     return {n: parameter for n, parameter in one.parameters.items() if n not in one.shared}
 
@@ -193,7 +193,7 @@ def test_other_than_two_classes_are_refused(one: Family) -> None:
 def test_wrong_parameters_are_refused_in_fit(one: Family) -> None:
     for name in one.parameters:
         wrong = clone(default(one)).set_params(**{name: -1})
-        with pytest.raises(ValueError, match=f"{name} is -1: it must be a"):
+        with pytest.raises(ValueError, match=f"{name} is -1: it must be "):
             wrong.fit(*toy())
 
 

@@ -13,12 +13,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from runner.errors import InputError
-from runner.models import FAMILIES, Family, Parameter, family
+from runner.models import FAMILIES, Choice, Family, Parameter, family
 
 FAMILY = pytest.mark.parametrize("one", FAMILIES.values(), ids=FAMILIES)
 
 
-@pytest.mark.parametrize(("name", "configurations", "fits"), [("C-BDT", 180, 60), ("C-LR", 72, 36)])
+@pytest.mark.parametrize(
+    ("name", "configurations", "fits"),
+    [
+        ("C-BDT", 180, 60),
+        ("C-NN", 24, 6),
+        ("C-LR", 72, 36),
+    ],
+)
 def test_grids_have_the_size_of_table_5(name: str, configurations: int, fits: int) -> None:
     grid = family(name).configurations()
     assert [number for number, _ in grid] == list(range(configurations))
@@ -97,6 +104,7 @@ def test_swept_values_and_defaults_are_valid(one: Family) -> None:
 WHOLE = Parameter("trees", (1,), 1, "whole", low=1, high=5000)
 REAL = Parameter("rate", (0.1,), 0.1, "real", low=0, high=1, open_low=True)
 FROM_NOUGHT = Parameter("l1", (0.0,), 0.0, "real", low=0)
+LOSS = Choice("loss", ("cross", "squared"), "cross")
 
 
 @pytest.mark.parametrize("value", [0, 5001, 1.0, True, "1", None, [1], math.nan, 1 + 0j])
@@ -112,6 +120,12 @@ def test_numbers_above_a_bound_refuse(value: object) -> None:
 @pytest.mark.parametrize("value", [-1e-300, math.inf, math.nan, 10**400, True])
 def test_numbers_from_a_bound_refuse(value: object) -> None:
     assert FROM_NOUGHT.problem(value) == "a number from 0 up"
+
+
+@pytest.mark.parametrize("value", ["Cross", "", 1, None, ["cross"]])
+def test_choices_refuse(value: object) -> None:
+    assert LOSS.problem(value) == "'cross' or 'squared'"
+    assert LOSS.problem("cross") is LOSS.problem("squared") is None
 
 
 @given(st.integers(1, 5000), st.floats(0, 1, exclude_min=True), st.floats(0, 1e308))
@@ -142,7 +156,7 @@ def test_wrong_replacements_are_named(replacements: dict, message: str) -> None:
     [
         ("C-BDTT", "did you mean 'C-BDT'"),
         ("c-lr", "did you mean 'C-LR'"),
-        ("zz", "'C-BDT', 'C-LR'"),
+        ("zz", "the choice is 'C-"),
     ],
 )
 def test_an_unknown_family_is_named(name: str, message: str) -> None:
@@ -168,13 +182,13 @@ def test_cost_grows_with_the_work(one: Family) -> None:
 def test_the_documented_table_is_the_grid() -> None:
     text = (Path(__file__).parents[2] / "docs" / "families.md").read_text()
     rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in text.splitlines()]
-    documented: dict[str, dict[str, tuple[list[float], float]]] = {}
+    documented: dict[str, dict[str, tuple[list[float | str], float | str]]] = {}
     name = ""
     for row in rows:
         if len(row) == 5 and row[1].startswith("`"):
             name = row[0] or name
-            swept = [float(value) for value in row[2].split(",")]
-            documented.setdefault(name, {})[row[1].strip("`")] = swept, float(row[3])
+            swept = [cell(value) for value in row[2].split(",")]
+            documented.setdefault(name, {})[row[1].strip("`")] = swept, cell(row[3])
     assert documented == {
         one.name: {
             name: (list(parameter.swept), parameter.default)
@@ -182,3 +196,9 @@ def test_the_documented_table_is_the_grid() -> None:
         }
         for one in FAMILIES.values()
     }
+
+
+def cell(text: str) -> float | str:
+    """A documented value: a number, or a name in backticks."""
+    text = text.strip()
+    return text.strip("`") if text.startswith("`") else float(text)

@@ -20,6 +20,7 @@ from runner.models import FAMILIES, Family
 
 DIGESTS = {
     ("C-BDT", 1, ("lightgbm 4.7",)): "94d18d649f8cd2ca",
+    ("C-NN", 1, ()): "9e43e781609c0636",
     ("C-LR", 1, ("numpy 2.4",)): "ed35dc90e9e60e55",
 }
 
