@@ -192,6 +192,9 @@ class _Report:
     def checkpoint(self, index: int) -> None:
         self._owner.sendall(Message({"kind": "checkpoint", "index": index}).encode())
 
+    def spare(self, seconds: float) -> None:
+        self._owner.sendall(Message({"kind": "spare", "seconds": float(seconds)}).encode())
+
     def record(
         self,
         index: int,

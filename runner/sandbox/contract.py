@@ -72,6 +72,14 @@ class Report(Protocol):
     def checkpoint(self, index: int) -> None:
         """Evaluation ``index`` is fitted; what follows until its record is its own scoring."""
 
+    def spare(self, seconds: float) -> None:
+        """Of the clock so far, ``seconds`` don't count for the evaluation that is due.
+
+        For a fit that trains models on its way which this evaluation doesn't contain. Each call
+        replaces the last one's number; processor time is spared in proportion. Somebody else's
+        code (trust ``archive``) has no such word.
+        """
+
     def record(
         self,
         index: int,

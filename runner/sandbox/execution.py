@@ -18,7 +18,7 @@ from runner.sandbox.confinement import Confinement, Evidence
 from runner.sandbox.contract import Limits, Result, Work
 from runner.sandbox.ledger import End, Ledger, MalformedError, Reading
 from runner.sandbox.warm import Forked, Swept, Zygote, ZygoteError
-from runner.sandbox.wire import Message, Reader, read_index, read_record
+from runner.sandbox.wire import Message, Reader, read_index, read_record, read_seconds
 
 LOG_BYTES = 64 << 10
 CPU_TICK = 0.005
@@ -35,10 +35,18 @@ class Execution:
         work: What to run.
         limits: Of each of its evaluations.
         folder: The child's working folder.
+        trusted: Whether it may say what of its time isn't an evaluation's own.
     """
 
     def __init__(
-        self, zygote: Zygote, confinement: Confinement, work: Work, limits: Limits, folder: str
+        self,
+        zygote: Zygote,
+        confinement: Confinement,
+        work: Work,
+        limits: Limits,
+        folder: str,
+        *,
+        trusted: bool,
     ):
         self._zygote = zygote
         self._confinement = confinement
@@ -46,7 +54,9 @@ class Execution:
         self._folder = folder
         self._cpu_limited = limits.cpu_seconds is not None
         cpu_seconds = float("inf") if limits.cpu_seconds is None else limits.cpu_seconds
-        self._ledger = Ledger(work.evaluations, Reading(limits.seconds, cpu_seconds))
+        self._ledger = Ledger(
+            work.evaluations, Reading(limits.seconds, cpu_seconds), trusted=trusted
+        )
         self._reader = Reader()
         self._log = bytearray()
         self._log_end = -1
@@ -173,6 +183,8 @@ class Execution:
                 self._start()
             case "checkpoint":
                 self._ledger.checkpoint(read_index(message), now)
+            case "spare":
+                self._ledger.spare(read_seconds(message), now)
             case "record":
                 self._ledger.record(read_index(message), *read_record(message), now)
                 # The evaluation coped with whatever the kernel killed or refused before.

@@ -78,6 +78,9 @@ class _Report:
     def checkpoint(self, index: int) -> None:
         self._ledger.checkpoint(index, Reading(time.monotonic()))
 
+    def spare(self, seconds: float) -> None:
+        self._ledger.spare(float(seconds), Reading(time.monotonic()))
+
     def record(
         self,
         index: int,

@@ -1,8 +1,9 @@
 """What became of each evaluation of a work: a pure account of messages and times.
 
 The times are the owner's clocks at the arrival of a message. An evaluation's own clocks leave out
-what the others spent on scoring, from their checkpoint to their record, so that in a shared fit
-each evaluation has the limit that it would have had alone.
+what the others spent on scoring, from their checkpoint to their record, and what a shared fit
+spent on models that aren't theirs, so that each evaluation has the limit that it would have had
+alone.
 """
 
 from __future__ import annotations
@@ -49,13 +50,16 @@ class Ledger:
     Args:
         evaluations: How many records are to come, numbered from 0 in the order they come.
         limits: Of each evaluation's own clocks.
+        trusted: Whether the work's word is taken for what it spent on others' models.
     """
 
-    def __init__(self, evaluations: int, limits: Reading):
+    def __init__(self, evaluations: int, limits: Reading, *, trusted: bool = True):
         self._evaluations = evaluations
         self._limits = limits
+        self._trusted = trusted
         self._start: Reading | None = None
         self._scored = Reading(0.0)
+        self._spared = Reading(0.0)
         self._checkpoint: Reading | None = None
         self._findings: list[Finding] = []
 
@@ -72,7 +76,7 @@ class Ledger:
         """When the evaluation that runs now has used up its own clock; infinity before a start."""
         if self._start is None:
             return float("inf")
-        return (self._start + self._scored + self._limits).wall
+        return (self._start + self._scored + self._spared + self._limits).wall
 
     def cpu_left(self, now: Reading) -> float:
         """What the evaluation that runs now may still use of processors, in seconds."""
@@ -98,6 +102,20 @@ class Ledger:
         if self._checkpoint is not None:
             raise MalformedError(f"a second checkpoint of evaluation {index}")
         self._checkpoint = now
+
+    def spare(self, seconds: float, now: Reading) -> None:
+        """So much of the clock, scoring aside, isn't the evaluation's that is due.
+
+        Raises:
+            MalformedError: It is more than has passed, or the work isn't trusted.
+        """
+        if not self._trusted or self._start is None:
+            raise MalformedError("time to be spared, which isn't granted")
+        passed = now - self._start - self._scored
+        if not 0 <= seconds <= passed.wall:
+            raise MalformedError("more time to be spared than has passed")
+        share = seconds / passed.wall if passed.wall > 0 else 0.0
+        self._spared = Reading(seconds, passed.cpu * share)
 
     def record(
         self,
@@ -136,7 +154,7 @@ class Ledger:
 
     def _own_clocks(self, now: Reading) -> Reading:
         assert self._start is not None
-        return now - self._start - self._scored
+        return now - self._start - self._scored - self._spared
 
     def _expect(self, index: int) -> None:
         if not self.started:

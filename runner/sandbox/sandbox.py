@@ -140,7 +140,14 @@ class Sandbox:
                 own_files=view["kind"] != "none",
             )
             try:
-                execution = Execution(self._zygote, confinement, work, limits, os.fspath(folder))
+                execution = Execution(
+                    self._zygote,
+                    confinement,
+                    work,
+                    limits,
+                    os.fspath(folder),
+                    trusted=self._trust == "fits",
+                )
                 return execution.run(self.enforced)
             finally:
                 confinement.close()

@@ -121,6 +121,18 @@ def read_index(message: Message) -> int:
     return index
 
 
+def read_seconds(message: Message) -> float:
+    """The seconds that a message names.
+
+    Raises:
+        MalformedError: It names none.
+    """
+    seconds = message.header.get("seconds")
+    if type(seconds) is not float:
+        raise MalformedError("a message without its seconds")
+    return seconds
+
+
 def read_record(message: Message) -> tuple[dict[str, Field], dict[str, np.ndarray] | None]:
     """Fields and predictions of a record.
 

@@ -76,6 +76,15 @@ def scoring(arrays: Arrays, argument: list[tuple[float, float]], report: Report)
         report.record(index, {})
 
 
+def sparing(arrays: Arrays, argument: list[tuple[float, float]], report: Report) -> None:
+    """Evaluations that come after so many seconds, of which so many aren't theirs."""
+    for index, (fit, others) in enumerate(argument):
+        report.spare(others)
+        time.sleep(fit)
+        report.checkpoint(index)
+        report.record(index, {})
+
+
 def sum_file(arrays: Arrays, argument: str, report: Report) -> None:
     with open(argument, "rb") as file:
         size = sum(len(block) for block in iter(lambda: file.read(MIB), b""))

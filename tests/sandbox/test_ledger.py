@@ -89,6 +89,45 @@ def test_cpu_time_is_limited_by_each_evaluations_own_clock() -> None:
     ]
 
 
+def test_what_was_spent_on_others_models_is_spared() -> None:
+    ledger = limited(3, wall=10, cpu=20)
+    ledger.start(Reading(0, 0))
+    ledger.checkpoint(0, Reading(8, 16))
+    ledger.record(0, {}, None, Reading(9, 16))
+    # Of the 8 s before, 6 s went into models that the next one doesn't contain.
+    ledger.spare(6.0, Reading(9, 16))
+    assert ledger.deadline == 10 + 1 + 6
+    assert ledger.cpu_left(Reading(9, 16)) == 20 - 16 * 2 / 8
+    ledger.checkpoint(1, Reading(13, 24))
+    ledger.record(1, {}, None, Reading(13, 24))
+    # The last one contains them all.
+    ledger.spare(0.0, Reading(13, 24))
+    ledger.record(2, {}, None, Reading(13, 24))
+    findings = ledger.close(None, Reading(13, 24))
+    assert [(f.outcome, f.reason, f.wall_seconds) for f in findings] == [
+        ("ok", None, 9),
+        ("ok", None, 13 - 1 - 6),
+        ("timeout", "wall", 12),
+    ]
+
+
+@pytest.mark.parametrize("seconds", [-0.1, 5.1, float("nan"), float("inf")])
+def test_no_more_is_spared_than_has_passed(seconds: float) -> None:
+    ledger = limited(2)
+    ledger.start(Reading(0))
+    with pytest.raises(MalformedError):
+        ledger.spare(seconds, Reading(5))
+
+
+def test_nothing_is_spared_before_the_start_or_on_a_strangers_word() -> None:
+    with pytest.raises(MalformedError):
+        limited(1).spare(0.0, Reading(0))
+    ledger = Ledger(1, Reading(10), trusted=False)
+    ledger.start(Reading(0))
+    with pytest.raises(MalformedError):
+        ledger.spare(1.0, Reading(5))
+
+
 def test_messages_out_of_turn() -> None:
     ledger = limited(2)
     now = Reading(0)

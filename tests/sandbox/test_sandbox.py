@@ -126,6 +126,13 @@ def test_each_evaluation_has_the_limit_by_its_own_clock(run: Run) -> None:
         assert 0.1 * (index + 1) + 0.5 <= finding.wall_seconds <= 1.5
 
 
+def test_time_spent_on_others_models_is_spared(run: Run) -> None:
+    # The clock shows 1.6 s at the second one's end, of which 1 s wasn't its own.
+    result = run("sparing", [(1.0, 0.0), (0.6, 1.0), (30, 0.5)], 3, seconds=1.5)
+    assert [finding.outcome for finding in result.findings] == ["ok", "ok", "timeout"]
+    assert 0.6 <= result.findings[1].wall_seconds <= 1.5
+
+
 def test_the_rest_of_a_shared_fit_times_out_alone(run: Run) -> None:
     result = run("scoring", [(0.1, 0.5), (0.1, 0.0), (30, 0)], 3, seconds=1.2)
     assert [finding.outcome for finding in result.findings] == ["ok", "ok", "timeout"]
