@@ -18,6 +18,7 @@ from runner.config import SweepStudy, load_tasks
 from runner.data import arrays
 from runner.engine import Observer, Settings
 from runner.models import family
+from runner.models.kernels.cache import compile_ahead, uncompiled
 from runner.sandbox import Limits
 from runner.store import Run, Stale, Store, Wanted
 from runner.sweep import work
@@ -167,6 +168,7 @@ class Sweep:
 
         interrupted = False
         if self._jobs:
+            self._compile(observer)
             interrupted = engine.run(
                 self._settings(run_id), self._source, sink, observer
             ).interrupted
@@ -177,6 +179,12 @@ class Sweep:
         else:
             self._store.end_run(run_id, datetime.now(UTC), summary.outcomes)
         return summary
+
+    def _compile(self, observer: Observer) -> None:
+        """Have machine code on disk before several sandboxes would each make it at once."""
+        if modules := uncompiled(self._preload):
+            observer.message("compiling the families' kernels, once on this machine")
+            compile_ahead(modules)
 
     def _record_tests(self, run_id: str) -> None:
         """Tell the run's row which refits it wants, as soon as rows of them may come."""
