@@ -1,0 +1,269 @@
+"""What each family's fits cost, beside its peers, and what sharing them saves.
+
+``python -m benchmarks.families`` prints two tables in Markdown for each of three shapes: every
+family's whole grid with shared and separate fits, and its cheapest and dearest configuration. All
+fits are run on the smaller two shapes. On the largest, where they would take 40 minutes, and of
+the families outside mlbench a tenth is run, evenly drawn by predicted cost and scaled by it. One
+process, one thread; together about a quarter of an hour on a quiet machine.
+"""
+
+from __future__ import annotations
+
+import argparse
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+from time import perf_counter, process_time
+from typing import Any, TypeVar
+
+from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+from benchmarks.expected import EXPECTED, FACTORS, Cost
+from benchmarks.folds import SHAPES, Fold
+from benchmarks.machine import description
+from benchmarks.peers import peer
+from runner.models import FAMILIES, Configuration, Family
+
+MLBENCH = ("C-AP", "C-BPM", "C-BDT", "C-DF", "C-DJ", "C-NN", "C-SVM", "C-LR")
+SAMPLES = {"small": 1.0, "medium": 1.0, "large": 0.1}
+EXTRA_SAMPLE = 0.1
+FEWEST_SAMPLED = 2
+SHORT_SECONDS = 0.2
+MOST_REPEATS = 7
+
+Group = tuple[tuple[int, Configuration], ...]
+Timed = TypeVar("Timed")
+
+
+@dataclass(frozen=True)
+class Passing:
+    """One fit through the configurations of a group.
+
+    Attributes:
+        cpu: CPU seconds of the whole.
+        fit_seconds: For each configuration, as a sweep records it.
+    """
+
+    cpu: float
+    fit_seconds: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A family's grid.
+
+    Attributes:
+        run: How many of its fits were run.
+        fits: How many there are.
+        separate: CPU seconds of all configurations fitted by themselves; extrapolated where not
+            all fits were run, as ``shared``.
+        shared: CPU seconds of all shared fits.
+        alone: CPU seconds of each configuration that was run, by configuration_id.
+        ratios: fit_seconds shared / separate of each.
+    """
+
+    run: int
+    fits: int
+    separate: float
+    shared: float
+    alone: Mapping[int, float]
+    ratios: tuple[float, ...]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--shapes", nargs="+", choices=SHAPES, default=list(SHAPES))
+    parser.add_argument("--families", nargs="+", choices=FAMILIES, default=list(FAMILIES))
+    parser.add_argument("--sample", type=float, help="share of the fits to run on every shape")
+    arguments = parser.parse_args()
+    # A peer that is stopped after an epoch says so.
+    warnings.filterwarnings("ignore", module="sklearn")
+    print(description())
+    with threadpool_limits(1):
+        for shape in arguments.shapes:
+            fold = SHAPES[shape]()
+            families = [FAMILIES[name] for name in arguments.families]
+            print(f"\n## {fold.shape}, one 80 % fold: {fold.training}\n")
+            grids = print_grids(shape, fold, families, arguments.sample or SAMPLES[shape])
+            print()
+            print_extremes(shape, fold, families, grids)
+
+
+def print_grids(
+    shape: str, fold: Fold, families: Sequence[Family], share: float
+) -> Mapping[str, Grid]:
+    """A table of each family's grid, and of all eight of mlbench; what it shows, by family."""
+    print(
+        "| family | fits run | separate, CPU s | shared, CPU s | factor | expected | "
+        "fit_seconds shared / separate, median |"
+    )
+    print("|---|---|---|---|---|---|---|")
+    grids: dict[str, Grid] = {}
+    for model in families:
+        part = share if model.name in MLBENCH else min(share, EXTRA_SAMPLE)
+        grids[model.name] = found = grid(model, fold, part)
+        expected = EXPECTED[shape].get(model.name)
+        _print_grid(model.name, found, _expected_grid(expected), f"{median(found.ratios):.2f}")
+    of_mlbench = [found for name, found in grids.items() if name in MLBENCH]
+    if len(of_mlbench) == len(MLBENCH):
+        _print_grid("all eight", _total(of_mlbench), f"at least {FACTORS[shape]:g} times", "")
+    if any(found.run < found.fits for found in grids.values()):
+        print("\nWhere not all fits were run, sums are scaled by the predicted costs.")
+    return grids
+
+
+def print_extremes(
+    shape: str, fold: Fold, families: Sequence[Family], grids: Mapping[str, Grid]
+) -> None:
+    """A table of each family's cheapest and dearest configuration."""
+    print("| family | configuration | CPU s | expected | peer | CPU s | family / peer |")
+    print("|---|---|---|---|---|---|---|")
+    for model in families:
+        expected = EXPECTED[shape].get(model.name)
+        wanted = (None, None) if expected is None else (expected.cheapest, expected.dearest)
+        extremes = _extremes(model, fold, grids[model.name])
+        for (values, cpu), seconds in zip(extremes, wanted, strict=False):
+            text = ", ".join(f"{name} {value}" for name, value in values.items())
+            told = "" if seconds is None else _short(seconds)
+            row = (model.name, text, _short(cpu), told, *_beside(model.name, values, fold, cpu))
+            print(f"| {' | '.join(row)} |", flush=True)
+
+
+def passing(model: Family, group: Group, prepared: Any) -> Passing:
+    """Fit once through the configurations of a group, as a sweep's job does."""
+    estimator = model.estimator(group[-1][1], seed=0, threads=1)
+    path = estimator.path(prepared, [model.stop(values) for _, values in group])
+    spent = cpu = 0.0
+    fit_seconds = []
+    for _ in group:
+        wall, processor = perf_counter(), process_time()
+        own_seconds = next(path)
+        cpu += process_time() - processor
+        spent += perf_counter() - wall
+        fit_seconds.append(spent if own_seconds is None else own_seconds)
+    return Passing(cpu, tuple(fit_seconds))
+
+
+def grid(model: Family, fold: Fold, share: float) -> Grid:
+    """Run a share of a family's fits, each shared and then separately."""
+    prepared = _prepared(model, fold)
+    groups = model.fits(model.configurations())
+    drawn = _drawn(groups, lambda group: _cost(model, group, fold), share)
+    shared = 0.0
+    alone: dict[int, float] = {}
+    ratios: list[float] = []
+    for group in drawn:
+        together = _median_passing(model, group, prepared)
+        shared += together.cpu
+        for one, seconds in zip(group, together.fit_seconds, strict=True):
+            separate = _median_passing(model, (one,), prepared)
+            alone[one[0]] = separate.cpu
+            ratios.append(seconds / separate.fit_seconds[0])
+    scale = sum(_cost(model, group, fold) for group in groups)
+    scale /= sum(_cost(model, group, fold) for group in drawn)
+    total = sum(alone.values())
+    return Grid(len(drawn), len(groups), total * scale, shared * scale, alone, tuple(ratios))
+
+
+def _prepared(model: Family, fold: Fold) -> Any:
+    _, values = model.configurations()[0]
+    model.warm_up(values, threads=1)
+    return model.estimator(values, seed=0, threads=1).prepare(fold.X, fold.y)
+
+
+def _extremes(model: Family, fold: Fold, found: Grid) -> list[tuple[Configuration, float]]:
+    """The cheapest and the dearest configuration and their CPU seconds.
+
+    By what was measured where all were; else by their predicted costs, and measured here.
+    """
+    configurations = model.configurations()
+    complete = found.run == found.fits
+    rows, columns = fold.X.shape
+
+    def cost(one: tuple[int, Configuration]) -> float:
+        return found.alone[one[0]] if complete else model.cost(one[1], rows, columns)
+
+    ends = (min(configurations, key=cost), max(configurations, key=cost))
+    if complete:
+        return [(values, found.alone[number]) for number, values in ends]
+    prepared = _prepared(model, fold)
+    return [(one[1], _median_passing(model, (one,), prepared).cpu) for one in ends]
+
+
+def _beside(family: str, values: Configuration, fold: Fold, cpu: float) -> tuple[str, str, str]:
+    """The peer's columns of the table: its name, its CPU seconds, and the family's share of it."""
+    other = peer(family, values, fold)
+    if other is None:
+        return "none", "", ""
+    seconds = other.times * median(_several(lambda: _cpu(other.fit), float))
+    name = f"{other.name} ({other.note})" if other.note else other.name
+    return name, _short(seconds), f"{cpu / seconds:.2g}"
+
+
+def _drawn(groups: Sequence[Group], cost: Callable[[Group], float], share: float) -> list[Group]:
+    """A share of the groups, at even distances in the order of their cost."""
+    by_cost = sorted(groups, key=cost)
+    count = max(min(FEWEST_SAMPLED, len(groups)), round(share * len(groups)))
+    return [by_cost[int((i + 0.5) * len(groups) / count)] for i in range(count)]
+
+
+def _cost(model: Family, group: Group, fold: Fold) -> float:
+    rows, columns = fold.X.shape
+    return sum(model.cost(values, rows, columns) for _, values in group)
+
+
+def _median_passing(model: Family, group: Group, prepared: Any) -> Passing:
+    """The medians of short fits' times, which a single interruption would spoil."""
+    found = _several(lambda: passing(model, group, prepared), lambda one: one.cpu)
+    columns = zip(*(one.fit_seconds for one in found), strict=True)
+    return Passing(median(one.cpu for one in found), tuple(map(median, columns)))
+
+
+def _several(measure: Callable[[], Timed], seconds: Callable[[Timed], float]) -> list[Timed]:
+    """Measure again until the seconds add up to something."""
+    found = [measure()]
+    while len(found) < MOST_REPEATS and sum(map(seconds, found)) < SHORT_SECONDS:
+        found.append(measure())
+    return found
+
+
+def _cpu(call: Callable[[], object]) -> float:
+    started = process_time()
+    call()
+    return process_time() - started
+
+
+def _total(grids: Sequence[Grid]) -> Grid:
+    return Grid(
+        run=sum(one.run for one in grids),
+        fits=sum(one.fits for one in grids),
+        separate=sum(one.separate for one in grids),
+        shared=sum(one.shared for one in grids),
+        alone={},
+        ratios=(),
+    )
+
+
+def _expected_grid(cost: Cost | None) -> str:
+    if cost is None or cost.separate is None or cost.shared is None:
+        return ""
+    return f"{cost.separate:g} / {cost.shared:g}"
+
+
+def _print_grid(name: str, found: Grid, expected: str, ratio: str) -> None:
+    print(
+        f"| {name} | {found.run} of {found.fits} | {_short(found.separate)} | "
+        f"{_short(found.shared)} | {found.separate / found.shared:.2f} | {expected} | {ratio} |",
+        flush=True,
+    )
+
+
+def _short(seconds: float) -> str:
+    return f"{seconds:.0f}" if seconds >= 100 else f"{seconds:.2g}"
+
+
+if __name__ == "__main__":
+    main()
