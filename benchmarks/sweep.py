@@ -111,16 +111,23 @@ def main() -> None:
     print(f"{description()}\n")
     print("| task | with | wall, s | until the first fit, s | runner / it | aim |")
     print("|---|---|---|---|---|---|", flush=True)
+    notes: list[str] = []
     for name in arguments.tasks:
         task = TASKS[name]
         if task.file is not None and not task.file.exists():
             print(f"| {name} | skipped: its file isn't here | | | | |")
             continue
         with tempfile.TemporaryDirectory() as folder:
-            _compare(name, task, arguments.systems, arguments.trials, Path(folder))
+            notes.append(_compare(name, task, arguments.systems, arguments.trials, Path(folder)))
+    print("", *notes, sep="\n")
 
 
-def _compare(name: str, task: Task, systems: Sequence[str], trials: int, folder: Path) -> None:
+def _compare(name: str, task: Task, systems: Sequence[str], trials: int, folder: Path) -> str:
+    """Print the task's rows of the table.
+
+    Returns:
+        What is to be said below it.
+    """
     study = folder / f"{name}.yaml"
     study.write_text(_STUDY.format(name=name, task=task.entry, systems=", ".join(systems)))
     ours = _sweep(study, folder / "results")
@@ -131,11 +138,10 @@ def _compare(name: str, task: Task, systems: Sequence[str], trials: int, folder:
     if task.tune is not None:
         _compare_with_tune(name, study, trials, ours, f"at most {task.tune:g}")
     _check(ours.best, theirs["best"])
-    print(
-        f"\n{name}: the runner's jobs took {ours.cpu_seconds:.0f} CPU seconds, scoring included, "
-        f"GridSearchCV's fits alone {theirs['fit_seconds']:.0f} s: sharing by itself gives "
-        f"{ours.cpu_seconds / theirs['fit_seconds']:.2f}. The best AUC of every system is the same.\n",
-        flush=True,
+    return (
+        f"{name}: the runner's jobs took {ours.cpu_seconds:.0f} CPU seconds, scoring included, and "
+        f"GridSearchCV's fits {theirs['fit_seconds']:.0f} s, scoring aside. Sharing alone would give "
+        f"{ours.cpu_seconds / theirs['fit_seconds']:.2f}. The best AUC of every system is the same."
     )
 
 
