@@ -186,11 +186,11 @@ def _extremes(model: Family, fold: Fold, found: Grid) -> list[tuple[Configuratio
     def cost(one: tuple[int, Configuration]) -> float:
         return found.alone[one[0]] if complete else model.cost(one[1], rows, columns)
 
-    ends = (min(configurations, key=cost), max(configurations, key=cost))
+    ends = dict([min(configurations, key=cost), max(configurations, key=cost)]).items()
     if complete:
         return [(values, found.alone[number]) for number, values in ends]
     prepared = _prepared(model, fold)
-    return [(one[1], _median_passing(model, (one,), prepared).cpu) for one in ends]
+    return [(values, _median_passing(model, ((i, values),), prepared).cpu) for i, values in ends]
 
 
 def _beside(family: str, values: Configuration, fold: Fold, cpu: float) -> tuple[str, str, str]:

@@ -82,22 +82,17 @@ def _boosted_trees(values: Configuration, fold: Fold) -> Peer:
 def _extreme_boosted_trees(values: Configuration, fold: Fold) -> Peer:
     import xgboost
 
-    from runner.models import family
-
-    estimator = family("XGB").estimator(values, seed=0, threads=1)
     settings = {
         "objective": "binary:logistic",
         "tree_method": "hist",
         "grow_policy": "lossguide",
         "max_depth": 0,
         "max_leaves": values["leaves"],
+        "min_child_weight": values["min_child_weight"],
         "learning_rate": values["learning_rate"],
         "nthread": 1,
         "verbosity": 0,
     }
-    name = "min_child_weight"
-    if hasattr(estimator, name):
-        settings[name] = getattr(estimator, name)
     rows = xgboost.QuantileDMatrix(fold.X, fold.y, nthread=1)
     return Peer("XGBoost", lambda: xgboost.train(settings, rows, values["trees"]))
 
@@ -163,9 +158,12 @@ def _logistic_regression(values: Configuration, fold: Fold) -> Peer:
 def _tuned_rate(values: Configuration, fold: Fold) -> Peer:
     from sklearn.linear_model import SGDClassifier
 
-    estimator = SGDClassifier(loss="log_loss", max_iter=10, tol=None, random_state=0)
+    passes = values["passes"]
+    estimator = SGDClassifier(
+        loss="log_loss", alpha=values["l2"], max_iter=passes, tol=None, random_state=0
+    )
     fit = _fitting(estimator, _standardised(fold), fold)
-    return Peer("SGDClassifier", fit, note="ten passes at a rate of its own schedule")
+    return Peer("SGDClassifier", fit, note="as many passes, of a single schedule of rates")
 
 
 _PEERS: Mapping[str, Callable[[Configuration, Fold], Peer]] = {
