@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from runner.errors import InputError, suggestion
+from runner.models.averaged_perceptron import AVERAGED_PERCEPTRON
+from runner.models.bayes_point_machine import BAYES_POINT_MACHINE
 from runner.models.boosted_trees import BOOSTED_TREES
 from runner.models.family import Choice, Configuration, Family, Parameter, PathClassifier, Stop
 from runner.models.logistic_regression import LOGISTIC_REGRESSION
 from runner.models.neural_network import NEURAL_NETWORK
+from runner.models.stochastic_logistic_regression import STOCHASTIC_LOGISTIC_REGRESSION
+from runner.models.support_vector_machine import SUPPORT_VECTOR_MACHINE
 
 __all__ = [
     "FAMILIES",
@@ -24,9 +28,13 @@ __all__ = [
 FAMILIES: Mapping[str, Family] = {
     one.name: one
     for one in (
+        AVERAGED_PERCEPTRON,
+        BAYES_POINT_MACHINE,
         BOOSTED_TREES,
         NEURAL_NETWORK,
+        SUPPORT_VECTOR_MACHINE,
         LOGISTIC_REGRESSION,
+        STOCHASTIC_LOGISTIC_REGRESSION,
     )
 }
 

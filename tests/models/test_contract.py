@@ -76,7 +76,11 @@ def test_a_path_goes_one_way(one: Family) -> None:
         return
     estimator = default(one)
     prepared = estimator.prepare(*toy())
-    [group] = one.fits(one.configurations({n: [p.default] for n, p in own(one).items()}))
+    values = {n: [p.default] for n, p in own(one).items()}
+    for name in one.shared:
+        swept = one.parameters[name].swept
+        values[name] = [*swept, 2 * swept[0]] if len(swept) == 1 else list(swept)
+    [group] = one.fits(one.configurations(values))
     backwards = [one.stop(values) for _, values in reversed(group)]
     with pytest.raises(ValueError, match="must"):
         list(estimator.path(prepared, backwards))

@@ -21,9 +21,13 @@ FAMILY = pytest.mark.parametrize("one", FAMILIES.values(), ids=FAMILIES)
 @pytest.mark.parametrize(
     ("name", "configurations", "fits"),
     [
+        ("C-AP", 6, 3),
+        ("C-BPM", 1, 1),
         ("C-BDT", 180, 60),
         ("C-NN", 24, 6),
+        ("C-SVM", 15, 5),
         ("C-LR", 72, 36),
+        ("A-LR", 1, 1),
     ],
 )
 def test_grids_have_the_size_of_table_5(name: str, configurations: int, fits: int) -> None:

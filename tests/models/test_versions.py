@@ -19,9 +19,13 @@ from runner.metrics import auc
 from runner.models import FAMILIES, Family
 
 DIGESTS = {
+    ("C-AP", 1, ("numpy 2.4",)): "da7495fcbd332df2",
+    ("C-BPM", 1, ("numpy 2.4",)): "bb8f485f8a43c206",
     ("C-BDT", 1, ("lightgbm 4.7",)): "94d18d649f8cd2ca",
     ("C-NN", 1, ()): "9e43e781609c0636",
+    ("C-SVM", 1, ("numpy 2.4",)): "50ef7fb40bc08467",
     ("C-LR", 1, ("numpy 2.4",)): "ed35dc90e9e60e55",
+    ("A-LR", 1, ("numpy 2.4",)): "9457a69059fb23f2",
 }
 
 

@@ -1,0 +1,85 @@
+"""A-LR against a plain loop and against the optimum of its objective."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.special import expit
+
+from runner.metrics import auc
+from runner.models.kernels.linear import shuffle
+from runner.models.logistic_regression import LogisticRegression
+from runner.models.stochastic_logistic_regression import RATES, StochasticLogisticRegression
+
+Data = tuple[np.ndarray, np.ndarray]
+
+
+def descend(
+    Z: np.ndarray, signs: np.ndarray, order: np.ndarray, seed: int, rate: float, l2: float
+) -> tuple[np.ndarray, float]:
+    """Ten passes, one row a step."""
+    order, state = order.copy(), np.array([seed], np.uint64)
+    weights, intercept = np.zeros(Z.shape[1]), 0.0
+    for _ in range(10):
+        shuffle(order, state)
+        for row in order:
+            step = rate * signs[row] * expit(-signs[row] * (Z[row] @ weights + intercept))
+            weights = (weights + step * Z[row]) / (1 + rate * l2)
+            intercept += step
+    return weights, intercept
+
+
+@pytest.mark.parametrize("l2", [1e-6, 0.1])
+def test_equals_a_plain_loop_with_the_rate_best_on_the_rows_held_out(
+    l2: float, breast_cancer: Data
+) -> None:
+    X, y = breast_cancer[0][::4, :5], breast_cancer[1][::4]
+    fitted = StochasticLogisticRegression(l2=l2, random_state=3).fit(X, y)
+    Z = fitted.prepare(X, y).rows.features[:, :5].astype(np.float64)
+    signs = np.where(y == 1, 1.0, -1.0)
+    order = np.arange(len(y))
+    shuffle(order, np.array([3], np.uint64))
+    held_out, others = order[: len(y) // 5], order[len(y) // 5 :]
+    losses = []
+    for rate in RATES:
+        weights, intercept = descend(Z, signs, others, 3, rate / 5, l2)
+        margin = signs[held_out] * (Z[held_out] @ weights + intercept)
+        losses.append(np.logaddexp(0, -margin).mean())
+    best = RATES[int(np.argmin(losses))] / 5
+    assert fitted.learning_rate_ == best
+    weights, intercept = descend(Z, signs, np.arange(len(y)), 3, best, l2)
+    np.testing.assert_allclose(fitted.coef_[0], weights, rtol=1e-9)
+    assert fitted.intercept_[0] == pytest.approx(intercept, rel=1e-9)
+
+
+def test_is_nearly_as_good_as_the_exact_optimum(real: Data) -> None:
+    X, y = real
+    test = np.arange(len(y)) % 4 == 0
+    ours = StochasticLogisticRegression().fit(X[~test], y[~test])
+    exact = LogisticRegression(tolerance=1e-9, l1=0, l2=1.0).fit(X[~test], y[~test])
+    label = y[test].astype(np.uint8)
+    assert auc(label, ours.decision_function(X[test])) > (
+        auc(label, exact.decision_function(X[test])) - 0.02
+    )
+
+
+def test_many_passes_of_a_penalised_model_reach_the_optimum(breast_cancer: Data) -> None:
+    X, y = breast_cancer
+    l2 = 0.1
+    ours = StochasticLogisticRegression(passes=1000, l2=l2).fit(X, y)
+    exact = LogisticRegression(tolerance=1e-14, l1=0, l2=l2 * len(y)).fit(X, y)
+
+    def objective(fitted: StochasticLogisticRegression | LogisticRegression) -> float:
+        margin = np.where(y == 1, 1, -1) * fitted.decision_function(X)
+        return np.logaddexp(0, -margin).mean() + l2 / 2 * (fitted.coef_**2).sum()
+
+    assert 0 <= objective(ours) - objective(exact) < 0.01
+
+
+def test_the_seed_decides_what_is_held_out(breast_cancer: Data) -> None:
+    X, y = breast_cancer
+    first, again, other = (
+        StochasticLogisticRegression(random_state=seed).fit(X, y).coef_ for seed in (0, 0, 1)
+    )
+    assert (first == again).all()
+    assert (first != other).any()
