@@ -29,8 +29,8 @@ MLBENCH = ("C-AP", "C-BPM", "C-BDT", "C-DF", "C-DJ", "C-NN", "C-SVM", "C-LR")
 SAMPLES = {"small": 1.0, "medium": 1.0, "large": 0.1}
 EXTRA_SAMPLE = 0.1
 FEWEST_SAMPLED = 2
-SHORT_SECONDS = 0.2
-MOST_REPEATS = 7
+SHORT_SECONDS = 0.05
+MOST_REPEATS = 51
 
 Group = tuple[tuple[int, Configuration], ...]
 Timed = TypeVar("Timed")
