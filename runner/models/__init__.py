@@ -13,6 +13,7 @@ from runner.models.logistic_regression import LOGISTIC_REGRESSION
 from runner.models.neural_network import NEURAL_NETWORK
 from runner.models.stochastic_logistic_regression import STOCHASTIC_LOGISTIC_REGRESSION
 from runner.models.support_vector_machine import SUPPORT_VECTOR_MACHINE
+from runner.models.xgboost_trees import XGBOOST_TREES
 
 __all__ = [
     "FAMILIES",
@@ -34,6 +35,7 @@ FAMILIES: Mapping[str, Family] = {
         NEURAL_NETWORK,
         SUPPORT_VECTOR_MACHINE,
         LOGISTIC_REGRESSION,
+        XGBOOST_TREES,
         STOCHASTIC_LOGISTIC_REGRESSION,
     )
 }

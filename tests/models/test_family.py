@@ -27,6 +27,7 @@ FAMILY = pytest.mark.parametrize("one", FAMILIES.values(), ids=FAMILIES)
         ("C-NN", 24, 6),
         ("C-SVM", 15, 5),
         ("C-LR", 72, 36),
+        ("XGB", 180, 60),
         ("A-LR", 1, 1),
     ],
 )
