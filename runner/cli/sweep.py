@@ -107,7 +107,12 @@ def command(
         for note in sweep.notes():
             progress.message(note)
         progress.message(_beginning(sweep.outlook()))
-        summary = sweep.run(progress)
+        try:
+            summary = sweep.run(progress)
+        except Exception:
+            # A full disk, a Ray that died: what is committed serves the next start.
+            progress.message(resume_hint(sys.argv[1:]))
+            raise
     if as_json:
         click.echo(json.dumps(_document(summary)))
     if summary.interrupted:

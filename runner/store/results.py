@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -100,12 +101,14 @@ class Store:
         """The store in a folder, made if it isn't there; several processes may do so at once.
 
         Raises:
-            InputError: The folder holds something else, which the message names.
+            InputError: The folder holds something else, which the message names, or can't be
+                written to.
         """
         store = cls(path)
         folder = Path(path)
         if folder.exists():
             _require_folder(folder)
+            _require_writable(folder)
         if not store._attempts.exists():
             _refuse_foreign(folder, [Path(table.uri).name for table in store._tables()])
         for table in store._tables():
@@ -277,6 +280,12 @@ def _require_folder(path: Path) -> None:
         raise InputError("there is no such folder; give one with results", file=path)
     if not path.is_dir():
         raise InputError(f"this is a file; {_ADVICE}", file=path)
+
+
+def _require_writable(folder: Path) -> None:
+    for place in (folder, *folder.glob("*/_delta_log")):
+        if not os.access(place, os.W_OK | os.X_OK):
+            raise InputError("results can't be kept here: it is read-only", file=place)
 
 
 # A folder in which another process is just making its tables is no foreign one.

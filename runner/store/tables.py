@@ -8,11 +8,12 @@ import random
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from runner.errors import InputError
+from runner.errors import InputError, RunnerError
 
 if TYPE_CHECKING:
     from deltalake import DeltaTable
@@ -106,6 +107,7 @@ class Table:
         """Commits rows, which may lack columns (null) and may have them in any order.
 
         Raises:
+            RunnerError: The table is gone. (Delta Lake would quietly begin another one.)
             ValueError: A column that the schema doesn't have, or one that can't be cast to its
                 type without loss.
         """
@@ -113,6 +115,8 @@ class Table:
         from deltalake.exceptions import CommitFailedError
 
         data = self.conform(rows)
+        if not Path(self.uri, "_delta_log").is_dir():
+            raise RunnerError("the results are gone: somebody removed them", file=self.uri)
         for attempt in range(_APPEND_TRIES):
             try:
                 write_deltalake(

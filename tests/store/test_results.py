@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -14,7 +15,7 @@ from deltalake import DeltaTable, write_deltalake
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from runner.errors import InputError
+from runner.errors import InputError, RunnerError
 from runner.store import ATTEMPTS, OUTCOMES, PREDICTIONS, RUNS, Run, Store, Wanted
 
 Rows = Callable[..., pa.Table]
@@ -380,3 +381,18 @@ def test_check_names_a_file_that_cannot_be_read(store: Store, attempts: Rows, ha
     with pytest.raises(InputError, match="results check") as caught:
         store.query("from attempts")
     assert "\n" not in str(caught.value)
+
+
+def test_a_store_removed_meanwhile_is_not_begun_anew(store: Store, attempts: Rows) -> None:
+    shutil.rmtree(store.path)
+    with pytest.raises(RunnerError, match="gone"):
+        store.append(attempts({"key": "a"}))
+    assert not Path(store.path).exists()
+
+
+def test_a_read_only_folder_is_refused(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Root may write to whatever isn't mounted read-only: what the kernel says is made up.
+    monkeypatch.setattr(os, "access", lambda path, mode: "_delta_log" not in str(path))
+    with pytest.raises(InputError, match="read-only"):
+        Store.create(store.path)
+    assert Store.open(store.path).query("from attempts").num_rows == 0
