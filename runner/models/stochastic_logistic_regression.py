@@ -98,7 +98,7 @@ def _estimator(
 
 def _cost(configuration: Mapping[str, Any], rows: int, columns: int) -> float:
     visits = configuration["passes"] * rows * (1 + (1 - HELD_OUT) * len(RATES))
-    return float(1e-4 + visits * (3e-8 + 5e-10 * columns))
+    return float(1e-4 + visits * (4.5e-8 + 8.5e-10 * columns))
 
 
 STOCHASTIC_LOGISTIC_REGRESSION = Family(

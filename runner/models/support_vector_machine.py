@@ -73,7 +73,7 @@ def _estimator(
 
 
 def _cost(configuration: Mapping[str, Any], rows: int, columns: int) -> float:
-    return float(1e-5 + configuration["iterations"] * rows * (1e-8 + 1e-10 * columns))
+    return float(1e-5 + configuration["iterations"] * rows * (2e-8 + 3.5e-10 * columns))
 
 
 SUPPORT_VECTOR_MACHINE = Family(
