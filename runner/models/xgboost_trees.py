@@ -90,10 +90,10 @@ class XGBoostTrees(BinaryPathClassifier):
             yield None
 
     def _margin(self, X: np.ndarray) -> np.ndarray:
-        margin: np.ndarray = self.booster_.inplace_predict(
+        margin = self.booster_.inplace_predict(
             _narrowed(X), iteration_range=(0, self.trees_), predict_type="margin"
         )
-        return margin.astype(np.float64)
+        return np.asarray(margin, np.float64)
 
     def _growing(self) -> dict[str, Any]:
         return {
@@ -112,7 +112,8 @@ class XGBoostTrees(BinaryPathClassifier):
 
 
 def _narrowed(X: np.ndarray) -> np.ndarray:
-    return np.clip(X, -FLOAT32, FLOAT32).astype(np.float32)
+    narrowed: np.ndarray = np.clip(X, -FLOAT32, FLOAT32).astype(np.float32)
+    return narrowed
 
 
 def _estimator(configuration: Mapping[str, Any], *, seed: int, threads: int) -> XGBoostTrees:
