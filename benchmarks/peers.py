@@ -104,7 +104,6 @@ def _decision_forest(values: Configuration, fold: Fold) -> Peer:
         "n_estimators": values["trees"],
         "max_depth": values["depth"],
         "min_samples_leaf": values["min_leaf"],
-        "criterion": "entropy",
         "random_state": 0,
         "n_jobs": 1,
     }
