@@ -27,14 +27,27 @@ def compile_ahead(modules: Iterable[str]) -> None:
     Raises:
         subprocess.CalledProcessError: It failed; its words are on stderr.
     """
-    subprocess.run([sys.executable, "-m", PACKAGE, *modules], check=True)
+    names = tuple(modules)
+    subprocess.run([sys.executable, "-m", PACKAGE, *names], check=True)
+    for name in names:
+        # Where a source is newer but the same, numba leaves its index as it is.
+        for index in _indices(_source(name)):
+            index.touch()
 
 
 def _is_compiled(module: str) -> bool:
+    source = _source(module)
+    return any(i.stat().st_mtime >= source.stat().st_mtime for i in _indices(source))
+
+
+def _source(module: str) -> Path:
     found = importlib.util.find_spec(module)
     assert found is not None
     assert found.origin is not None
-    source = Path(found.origin)
+    return Path(found.origin)
+
+
+def _indices(source: Path) -> Iterable[Path]:
+    """Numba's tables of what it has compiled of a module for this Python."""
     version = f"py{sys.version_info.major}{sys.version_info.minor}"
-    indices = source.parent.glob(f"__pycache__/{source.stem}.*.{version}.nbi")
-    return any(index.stat().st_mtime >= source.stat().st_mtime for index in indices)
+    return source.parent.glob(f"__pycache__/{source.stem}.*.{version}.nbi")
