@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from runner.report.labels import Panel, Point, place
 from runner.report.notes import PACKED
+from runner.report.style import COLOURS, SHAPES, by_system, config, heading, seconds_axis
 
 if TYPE_CHECKING:
     import altair as alt
 
-# Okabe and Ito's colours, told apart with any of the common colour blindnesses; their yellow is
-# left out, too pale on white. Shapes tell the systems apart in print without colour.
-_COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#7F7F7F"]
-_SHAPES = ["circle", "square", "triangle-up", "diamond", "triangle-down", "cross", "triangle-right"]
 _COLUMNS = 3
 # Between the panels' frames, for axes and headings: frames in line look tidier than their bounds.
 _SPACING = {"row": 90, "column": 90}
@@ -71,30 +66,12 @@ def auc_vs_time(summary: pa.Table, configurations: pa.Table, study: str) -> alt.
     for task in tasks:
         own = [mark for mark in found if mark.task == task]
         panel = Panel(width, height, seconds, _auc_domain(own))
-        heading = task if own else f"{task}: no configuration has all its folds ok"
-        panels.append(_panel(heading, _labelled(own, panel), panel, systems))
-    title = alt.TitleParams(
-        f"{study}: AUC against training time",
-        subtitle=_subtitle(summary, found),
-        fontSize=16,
-        subtitleFontSize=12,
-        subtitleColor="#555555",
-        offset=14,
-    )
-    config = alt.Config(
-        view=alt.ViewConfig(stroke="#DDDDDD"),
-        axis=alt.AxisConfig(gridColor="#EEEEEE", labelFontSize=11, titleFontSize=12),
-        title=alt.TitleConfig(anchor="start"),
-    )
+        name = task if own else f"{task}: no configuration has all its folds ok"
+        panels.append(_panel(name, _labelled(own, panel), panel, systems))
+    title = heading(f"{study}: AUC against training time", _subtitle(summary, found))
     return alt.concat(
-        *panels, columns=_COLUMNS, bounds="flush", spacing=_SPACING, title=title, config=config
+        *panels, columns=_COLUMNS, bounds="flush", spacing=_SPACING, title=title, config=config()
     )
-
-
-def save(chart: alt.ConcatChart, svg: Path, png: Path) -> None:
-    """Draws the chart twice; no browser and no network is used."""
-    chart.save(str(svg))
-    chart.save(str(png), scale_factor=2)
 
 
 def marks(summary: pa.Table, configurations: pa.Table) -> list[Mark]:
@@ -140,16 +117,16 @@ def _auc_domain(found: Sequence[Mark]) -> tuple[float, float]:
 
 
 def _panel(
-    heading: str, found: Sequence[Mark], panel: Panel, systems: Sequence[str]
+    name: str, found: Sequence[Mark], panel: Panel, systems: Sequence[str]
 ) -> alt.LayerChart | alt.FacetChart:
     import altair as alt
 
     base = alt.Chart(alt.InlineData(values=[asdict(mark) for mark in found])).encode(
-        x=_seconds_axis(panel),
+        x=seconds_axis(panel.seconds, "training time, sum over folds (s, log scale)"),
         y=_auc_axis(panel),
-        color=_by_system(alt.Color, systems, _COLOURS),
+        color=by_system(alt.Color, systems, COLOURS),
     )
-    shape = _by_system(alt.Shape, systems, _SHAPES)
+    shape = by_system(alt.Shape, systems, SHAPES)
     small, large = base.transform_filter("!datum.best"), base.transform_filter("datum.best")
     return alt.layer(
         small.mark_point(filled=True, size=22, opacity=0.4).encode(shape=shape),
@@ -165,20 +142,8 @@ def _panel(
         ),
         width=panel.width,
         height=panel.height,
-        title=heading,
+        title=name,
     )
-
-
-def _seconds_axis(panel: Panel) -> alt.X:
-    import altair as alt
-
-    low, high = (math.log10(value) for value in panel.seconds)
-    powers = [10.0**power for power in range(math.ceil(low), math.floor(high) + 1)]
-    # Within one power of ten the lines in between are all there is.
-    ticks = powers if len(powers) > 1 else alt.Undefined
-    axis = alt.Axis(title="training time, sum over folds (s, log scale)", format="~g", values=ticks)
-    scale = alt.Scale(type="log", domain=panel.seconds, nice=False)
-    return alt.X("seconds:Q", scale=scale, axis=axis)
 
 
 def _auc_axis(panel: Panel) -> alt.Y:
@@ -187,19 +152,6 @@ def _auc_axis(panel: Panel) -> alt.Y:
     axis = alt.Axis(title="mean AUC in cross-validation", tickCount=6)
     scale = alt.Scale(domain=panel.auc, nice=False, zero=False)
     return alt.Y("auc:Q", scale=scale, axis=axis)
-
-
-def _by_system(channel: Any, systems: Sequence[str], values: Sequence[str]) -> Any:
-    import altair as alt
-
-    return channel(
-        "system:N",
-        scale=alt.Scale(
-            domain=list(systems),
-            range=[values[index % len(values)] for index in range(len(systems))],
-        ),
-        legend=alt.Legend(title="system", symbolOpacity=1, symbolSize=90),
-    )
 
 
 def _subtitle(summary: pa.Table, found: Sequence[Mark]) -> list[str]:

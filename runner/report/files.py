@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from runner.errors import InputError
-from runner.report.chart import auc_vs_time, save
+from runner.report.chart import auc_vs_time
 from runner.report.notes import notes
 from runner.report.rows import load
+from runner.report.style import save
 from runner.report.summary import list_configurations, summarise_pairs
 from runner.report.table import SummaryTable, write_csv
 from runner.report.times import comparable
