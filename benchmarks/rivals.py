@@ -58,7 +58,7 @@ def grid_search(study: SweepStudy) -> dict[str, Any]:
     best: dict[str, float] = {}
     fit_seconds = 0.0
     for entry in study.systems:
-        model = family(entry.family)
+        model = entry.family
         _, values = model.configurations()[0]
         swept = {name: list(parameter.swept) for name, parameter in model.parameters.items()}
         estimator = model.estimator(values, seed=study.seed, threads=1)
@@ -67,7 +67,7 @@ def grid_search(study: SweepStudy) -> dict[str, Any]:
         )
         search.fit(rows.X, rows.y)
         search.score(rows.X_test, rows.y_test)
-        best[entry.family] = float(search.best_score_)
+        best[entry.name] = float(search.best_score_)
         fit_seconds += study.folds * float(search.cv_results_["mean_fit_time"].sum())
     return {"best": best, "fit_seconds": fit_seconds}
 
@@ -88,7 +88,7 @@ def tune(study: SweepStudy, count: int) -> dict[str, Any]:
     from ray import tune
 
     every = [
-        (entry.family, values) for entry in study.systems for _, values in entry.configurations
+        (entry.name, values) for entry in study.systems for _, values in entry.configurations
     ]
     drawn = random.Random(0).sample(every, min(count, len(every)))
     ray.init(address="local", log_to_driver=False)

@@ -122,6 +122,15 @@ class BundledTaskKeys(_Keys):
     positive: str | None = None
 
 
+class EstimatorKeys(_Keys):
+    """A system that is a user's own class."""
+
+    estimator: str = Field(min_length=1)
+    name: Name | None = None
+    grid: dict[str, Annotated[list[Any], Field(min_length=1)]] = {}
+    linear: bool = False
+
+
 class SweepKeys(_Keys):
     """A sweep's file. Tasks and systems come in several forms and are checked one by one."""
 

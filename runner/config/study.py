@@ -102,7 +102,7 @@ def load_study(path: Path) -> SweepStudy:
     problems.raise_first()
     keys = problems.validated(SweepKeys, document.content, ())
     tasks = _read_tasks(document, problems)
-    systems = read_systems(document.content.get("systems"), problems)
+    systems = read_systems(document.content.get("systems"), problems, path.parent)
     if keys is not None and keys.threads > keys.sandbox.cpus:
         problems.add(
             ("threads",),

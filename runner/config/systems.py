@@ -4,12 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from runner.config.document import Location
 from runner.config.problems import Problems, shown
+from runner.config.schema import EstimatorKeys, safe_name
 from runner.errors import InputError, suggestion
-from runner.models import Family, family
+from runner.models import DEFAULT, FAMILIES, Family, OutsideClass, family
+
+_FORMS = (
+    "a system is a name, one name with its parameters, such as `C-BDT: {leaves: [8, 32]}`, or "
+    "`estimator: package.module:Class` with its `grid`"
+)
 
 
 @dataclass(frozen=True)
@@ -17,27 +24,42 @@ class SystemEntry:
     """A system of a study.
 
     Attributes:
-        family: The model family's name.
+        family: The model family, one of ours or made of a user's class.
         configurations: Each with its configuration_id, the index in the family's full grid.
     """
 
-    family: str
+    family: Family
     configurations: tuple[tuple[int, Mapping[str, Any]], ...]
 
+    @property
+    def name(self) -> str:
+        """What the system is called in rows and tables."""
+        return self.family.name
 
-def read_systems(contents: Any, problems: Problems) -> tuple[SystemEntry, ...]:
-    """The entries of ``systems``, as far as they are right; the rest goes to ``problems``."""
+
+def read_systems(contents: Any, problems: Problems, folder: Path) -> tuple[SystemEntry, ...]:
+    """The entries of ``systems``, as far as they are right; the rest goes to ``problems``.
+
+    Args:
+        contents: What the file says.
+        problems: Takes what is wrong with it.
+        folder: Where users' modules are looked for besides where Python looks.
+    """
     if not isinstance(contents, list):
         return ()
     entries: dict[str, SystemEntry] = {}
     for index, content in enumerate(contents):
         location: Location = ("systems", index)
-        entry = _read_system(content, location, problems)
+        if isinstance(content, dict) and "estimator" in content:
+            entry = _read_estimator(content, location, problems, folder)
+        else:
+            entry = _read_system(content, location, problems)
         if entry is None:
             continue
-        if entry.family in entries:
-            problems.add(location, f"system {entry.family!r} stands twice; give it once")
-        entries[entry.family] = entry
+        if entry.name in entries:
+            right = "give one another `name`" if entry.family.origin else "give it once"
+            problems.add(location, f"system {entry.name!r} stands twice; {right}")
+        entries[entry.name] = entry
     return tuple(entries.values())
 
 
@@ -49,24 +71,90 @@ def _read_system(content: Any, location: Location, problems: Problems) -> System
         [(name, values)] = content.items()
         place = (*location, name)
     else:
-        problems.add(
-            location,
-            "a system is a name, or one name with its parameters, such as "
-            f"`C-BDT: {{leaves: [8, 32]}}`, not {shown(content)}",
-        )
+        problems.add(location, f"{_FORMS}, not {shown(content)}")
         return None
     try:
         found = family(name)
     except InputError as error:
         problems.add(place, error.message)
         return None
+    if name.endswith(DEFAULT) and not isinstance(content, str):
+        alone = f"{name} is one configuration and takes no parameters: give its name alone"
+        problems.add(place, alone)
+        return None
     if not _are_parameters(values, found, place, problems):
         return None
     try:
-        return SystemEntry(found.name, tuple(found.configurations(values)))
+        return SystemEntry(found, tuple(found.configurations(values)))
     except InputError as error:
         problems.add(place, error.message)
         return None
+
+
+def _read_estimator(
+    content: Mapping[str, Any], location: Location, problems: Problems, folder: Path
+) -> SystemEntry | None:
+    keys = problems.validated(EstimatorKeys, content, location)
+    if keys is None:
+        return None
+    try:
+        found = OutsideClass.load(keys.estimator, folder)
+    except InputError as error:
+        problems.add((*location, "estimator"), error.message)
+        return None
+    name = keys.name or found.name
+    if not _is_free_name(name, (*location, "name"), problems):
+        return None
+    grid = (*location, "grid")
+    right = [_is_grid(found, one, values, grid, problems) for one, values in keys.grid.items()]
+    if not all(right):
+        return None
+    try:
+        made = found.family(name=name, grid=keys.grid, linear=keys.linear)
+    except InputError as error:
+        problems.add((*location, "estimator"), error.message)
+        return None
+    return SystemEntry(made, made.configurations())
+
+
+def _is_free_name(name: str, location: Location, problems: Problems) -> bool:
+    try:
+        safe_name(name)
+    except ValueError as error:
+        problems.add(location, f"the system's name {error}; give it a `name`")
+        return False
+    if name in FAMILIES:
+        problems.add(location, f"{name!r} is a system that is built in; give yours another `name`")
+        return False
+    return True
+
+
+def _is_grid(
+    found: OutsideClass,
+    name: str,
+    values: list[Any],
+    location: Location,
+    problems: Problems,
+) -> bool:
+    place = (*location, name)
+    if name not in found.parameters:
+        hint = suggestion(name, found.parameters)
+        problems.add(place, f"{found.name} has no parameter {name!r}: {hint}")
+        return False
+    ok = True
+    for index, value in enumerate(values):
+        if isinstance(value, dict | list):
+            right: str | None = "a single value"
+        else:
+            right = found.problem(name, value)
+        # 1, 1.0 and true are three values to a class, though equal to Python.
+        twice = any(type(one) is type(value) and one == value for one in values[:index])
+        if right is not None:
+            problems.add((*place, index), f"{name} must be {right}, not {shown(value)}")
+        elif twice:
+            problems.add((*place, index), f"{name} has {shown(value)} twice; give it once")
+        ok = ok and right is None and not twice
+    return ok
 
 
 def _are_parameters(values: Any, found: Family, location: Location, problems: Problems) -> bool:
@@ -97,7 +185,7 @@ def _is_sweep(
     if not values:
         problems.add(place, f"{name} has no values; give at least one, or leave it out")
         return False
-    parameter = found.parameters[name]
+    parameter: Any = found.parameters[name]
     ok = True
     for index, value in enumerate(values):
         expected = parameter.problem(value)

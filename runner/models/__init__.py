@@ -8,21 +8,34 @@ from runner.errors import InputError, suggestion
 from runner.models.averaged_perceptron import AVERAGED_PERCEPTRON
 from runner.models.bayes_point_machine import BAYES_POINT_MACHINE
 from runner.models.boosted_trees import BOOSTED_TREES
-from runner.models.family import Choice, Configuration, Family, Parameter, PathClassifier, Stop
+from runner.models.family import (
+    DEFAULT,
+    Choice,
+    Configuration,
+    Family,
+    Parameter,
+    PathClassifier,
+    Stop,
+    Value,
+)
 from runner.models.logistic_regression import LOGISTIC_REGRESSION
 from runner.models.neural_network import NEURAL_NETWORK
+from runner.models.outside import OutsideClass
 from runner.models.stochastic_logistic_regression import STOCHASTIC_LOGISTIC_REGRESSION
 from runner.models.support_vector_machine import SUPPORT_VECTOR_MACHINE
 from runner.models.xgboost_trees import XGBOOST_TREES
 
 __all__ = [
+    "DEFAULT",
     "FAMILIES",
     "Choice",
     "Configuration",
     "Family",
+    "OutsideClass",
     "Parameter",
     "PathClassifier",
     "Stop",
+    "Value",
     "family",
 ]
 
@@ -42,11 +55,14 @@ FAMILIES: Mapping[str, Family] = {
 
 
 def family(name: str) -> Family:
-    """The family of that name.
+    """The family of that name, or with ``@default`` after it its default configuration alone.
 
     Raises:
         InputError: If there is none, naming the nearest one.
     """
     if name in FAMILIES:
         return FAMILIES[name]
-    raise InputError(f"no system {name!r}: {suggestion(name, FAMILIES)}")
+    if name.endswith(DEFAULT) and (found := FAMILIES.get(name.removesuffix(DEFAULT))):
+        return found.default
+    valid = [one + DEFAULT for one in FAMILIES] if "@" in name else FAMILIES
+    raise InputError(f"no system {name!r}: {suggestion(name, valid)}")

@@ -6,7 +6,7 @@ import hashlib
 import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from typing import Any, Literal, Protocol, Self
 
@@ -19,8 +19,10 @@ Numbered = tuple[int, Configuration]
 """A configuration with its configuration_id."""
 Stop = Mapping[str, Any]
 """Values of the shared parameters, by name: a point that a fit passes."""
-Value = float | str
-"""A hyper-parameter's: a number, or one of a few names."""
+Value = float | str | None
+"""A hyper-parameter's: a number, one of a few names, or any scalar of a user's own class."""
+DEFAULT = "@default"
+"""Ends the name of a system that is a family's default configuration alone."""
 
 
 _INT32 = 2**31
@@ -166,12 +168,37 @@ class Choice:
 
 
 @dataclass(frozen=True)
+class Free:
+    """One hyper-parameter of which nothing is known but the values to try.
+
+    Attributes:
+        swept: The grid's values.
+        default: The value of the estimator left as it is.
+    """
+
+    name: str
+    swept: tuple[Value, ...]
+    default: Value
+
+    def problem(self, value: object) -> str | None:
+        """None: the estimator itself will say."""
+        return None
+
+    def convert(self, value: Value) -> Value:
+        """The value as it is."""
+        return value
+
+
+@dataclass(frozen=True)
 class Family:
     """A model family: all that the rest of the project knows of it.
 
+    Pickles small, and without what its estimators' modules hold: it travels with each fit.
+
     Attributes:
-        name: Its code in mlbench, such as C-BDT.
-        version: Raised whenever a change makes its scores other bits.
+        name: Its code in mlbench, such as C-BDT, or the system's name in a study.
+        version: Raised whenever a change makes its scores other bits; of a user's class a digest
+            of its source.
         libraries: Distributions on whose versions its numbers rest.
         parameters: By name, in the grid's order: the last one varies fastest.
         shared: The parameters whose values one fit passes through; the last one varies fastest.
@@ -181,18 +208,20 @@ class Family:
         cost: Predicts a configuration's CPU seconds; good for an order, within a factor of two
             or three for planning.
         preload: Modules that training needs: whoever times fits imports them beforehand.
+        origin: Of a user's class ``package.module:Class``.
     """
 
     name: str
-    version: int
+    version: int | str
     libraries: tuple[str, ...]
-    parameters: Mapping[str, Parameter | Choice]
+    parameters: Mapping[str, Parameter | Choice | Free]
     shared: tuple[str, ...]
     descending: bool
     linear: bool
     estimator: Build
     cost: Cost
     preload: tuple[str, ...]
+    origin: str | None = None
 
     def configurations(
         self, replacements: Mapping[str, Sequence[Value]] | None = None
@@ -219,14 +248,21 @@ class Family:
             for name, parameter in self.parameters.items()
         ]
         full = itertools.product(*(parameter.swept for parameter in self.parameters.values()))
-        numbers = {point: number for number, point in enumerate(full)}
+        numbers = {_exact(point): number for number, point in enumerate(full)}
         return tuple(
             (
-                numbers[point] if point in numbers else _number_beyond(len(numbers), point),
+                numbers.get(_exact(point), _number_beyond(len(numbers), point)),
                 dict(zip(self.parameters, point, strict=True)),
             )
             for point in itertools.product(*values)
         )
+
+    @property
+    def default(self) -> Family:
+        """The system that is this family as it comes: a grid of its default configuration."""
+        known: Mapping[str, Any] = self.parameters
+        alone = {name: replace(one, swept=(one.default,)) for name, one in known.items()}
+        return replace(self, name=self.name + DEFAULT, parameters=alone)
 
     def fits(self, configurations: Sequence[Numbered]) -> tuple[tuple[Numbered, ...], ...]:
         """Configurations that one fit serves, each group in the order in which the fit passes it.
@@ -236,7 +272,7 @@ class Family:
         groups: dict[tuple[Any, ...], list[Numbered]] = {}
         for one in configurations:
             rest = tuple(value for name, value in one[1].items() if name not in self.shared)
-            groups.setdefault(rest, []).append(one)
+            groups.setdefault(_exact(rest), []).append(one)
         return tuple(
             tuple(sorted(group, key=self._passing, reverse=self.descending))
             for group in groups.values()
@@ -250,7 +286,7 @@ class Family:
         """Fit and predict once on toy data, so that no timed fit holds a first call's cost."""
         toy = dict(configuration)
         for name in self.shared:
-            swept = self.parameters[name].swept
+            swept: Any = self.parameters[name].swept
             toy[name] = max(swept) if self.descending else min(swept)
         rng = np.random.default_rng(0)
         X = rng.normal(size=(256, 4))
@@ -271,6 +307,11 @@ class Family:
             if plain.count(value) > 1:
                 raise InputError(f"{self.name}: {parameter.name} has {value!r} twice: give it once")
         return plain
+
+
+def _exact(point: tuple[Value, ...]) -> tuple[Any, ...]:
+    """Tells 1, 1.0 and true apart, which are equal in Python and not to every class."""
+    return tuple((type(value), value) for value in point)
 
 
 def _number_beyond(grid_size: int, point: tuple[Value, ...]) -> int:

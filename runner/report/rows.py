@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from runner.errors import InputError, suggestion
@@ -142,8 +142,14 @@ def _pairs(
     for group in groups:
         keys = planned[start : start + group["keys"]]
         start += group["keys"]
-        cv = tuple(by_key[key] for key in keys if key in by_key)
+        numbers = group.get("configuration_ids") or [None]
+        cv = tuple(
+            _numbered(by_key[key], numbers[index // group["folds"] % len(numbers)])
+            for index, key in enumerate(keys)
+            if key in by_key
+        )
         fingerprints = {row.task_fingerprint for row in cv}
+        number = {row.configuration: row.configuration_id for row in cv}
         yield Pair(
             task=group["task"],
             system=group["system"],
@@ -152,8 +158,13 @@ def _pairs(
             cv=cv,
             missing=len(keys) - len(cv),
             tests=tuple(
-                row
+                _numbered(row, number.get(row.configuration))
                 for row in tests
                 if row.system == group["system"] and row.task_fingerprint in fingerprints
             ),
         )
+
+
+def _numbered(row: Row, number: int | None) -> Row:
+    """The row with its configuration's number in the run at hand, where the run says it."""
+    return row if number in (None, row.configuration_id) else replace(row, configuration_id=number)

@@ -34,7 +34,9 @@ class Wanted:
         folds: Folds in which each configuration is scored.
         repeats: How often each of them.
         keys: The keys in the store under which its evaluations (of stage cv) are found; where a
-            row made with other versions serves, that row's key.
+            row made with other versions serves, that row's key. By repeat, configuration, fold.
+        configuration_ids: The number that each configuration has in this run: a row made for a
+            study whose own system had another grid may hold another.
     """
 
     task: str
@@ -42,6 +44,7 @@ class Wanted:
     folds: int
     keys: tuple[str, ...]
     repeats: int = 1
+    configuration_ids: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -141,6 +144,7 @@ class Store:
                 "system": group.system,
                 "folds": group.folds,
                 "repeats": group.repeats,
+                "configuration_ids": list(group.configuration_ids),
                 "keys": len(group.keys),
             }
             for group in run.planned

@@ -13,7 +13,7 @@ import numpy as np
 
 from runner.config import SweepStudy
 from runner.data import PREPARATION_VERSION, Split, Task, prepared_columns, uses_target_encoder
-from runner.models import Family, family
+from runner.models import Family
 from runner.store.key import key
 from runner.sweep.versions import library_versions
 
@@ -71,6 +71,7 @@ class Plan:
 
     Attributes:
         threads: What a fit may use of them.
+        families: By the systems' names.
     """
 
     def __init__(
@@ -81,11 +82,12 @@ class Plan:
         self.splits = tuple(splits)
         self.cpus = cpus
         self.threads = min(study.threads, cpus)
+        self.families = {entry.name: entry.family for entry in study.systems}
 
     @cached_property
     def pairs(self) -> tuple[Pair, ...]:
         return tuple(
-            self._pair(task, entry.family, entry.configurations)
+            self._pair(task, entry.name, entry.configurations)
             for task in range(len(self.tasks))
             for entry in self.study.systems
         )
@@ -103,7 +105,7 @@ class Plan:
             rows = evaluation.repeat, evaluation.fold
             by_rows.setdefault(rows, {})[evaluation.configuration_id] = evaluation
         for members in by_rows.values():
-            model = family(next(iter(members.values())).system)
+            model = self.families[next(iter(members.values())).system]
             configurations = [(i, dict(e.configuration)) for i, e in members.items()]
             for group in model.fits(configurations):
                 yield tuple(members[i] for i, _ in group)
@@ -116,7 +118,7 @@ class Plan:
 
     def versions(self, task: int, system: str) -> dict[str, str | int]:
         """The versions that the numbers of a system on a task rest on: the key's suffix."""
-        model = family(system)
+        model = self.families[system]
         libraries = set(model.libraries)
         if uses_target_encoder(self.tasks[task]):
             libraries.add("scikit-learn")
@@ -129,7 +131,7 @@ class Plan:
     def cost(self, task: int, system: str, configuration: Mapping[str, Any]) -> float:
         """Predicted seconds of one configuration's fit on one fold, by the family's cost model."""
         rows = len(self.splits[task].train_rows) * (1 - 1 / self.study.folds)
-        return family(system).cost(configuration, int(rows), self._columns[task])
+        return self.families[system].cost(configuration, int(rows), self._columns[task])
 
     @cached_property
     def _columns(self) -> tuple[int, ...]:
@@ -145,7 +147,7 @@ class Plan:
     def _pair(
         self, task: int, system: str, configurations: Sequence[tuple[int, Mapping[str, Any]]]
     ) -> Pair:
-        make = _Maker(self, task, family(system))
+        make = _Maker(self, task, self.families[system])
         return Pair(
             task,
             system,
@@ -172,7 +174,9 @@ class Plan:
         makes other keys.
         """
         study = self.study
+        origin = self.families[system].origin
         return {
+            **({} if origin is None else {"estimator": origin}),
             "task": self.tasks[task].fingerprint,
             "split": self._splits_digests[task],
             "folds": study.folds,

@@ -17,7 +17,6 @@ from runner import engine
 from runner.config import SweepStudy, load_tasks
 from runner.data import arrays
 from runner.engine import Observer, Settings
-from runner.models import family
 from runner.models.kernels.cache import compile_ahead, uncompiled
 from runner.sandbox import Limits
 from runner.store import Run, Stale, Store, Wanted
@@ -225,6 +224,7 @@ class Sweep:
                 folds=self._study.folds,
                 repeats=self._study.repeats,
                 keys=tuple(self._stored(evaluation.key) for evaluation in pair.cv),
+                configuration_ids=tuple(pair.tests),
             )
             for pair in self._plan.pairs
         )
@@ -272,7 +272,7 @@ class Sweep:
     def _preload(self) -> tuple[str, ...]:
         """What every sandbox imports: the work's modules and those of the families used."""
         systems = {job.evaluations[0].columns["system"]: None for job in self._jobs}
-        modules = (module for name in systems for module in family(name).preload)
+        modules = (module for name in systems for module in self._plan.families[name].preload)
         return tuple(dict.fromkeys((*work.PRELOAD, *modules)))
 
     def _summary(self, interrupted: bool) -> SweepSummary:

@@ -124,7 +124,7 @@ class SweepSource:
         plan, first = self._plan, group[0]
         task = plan.tasks[first.task]
         fit = Fit(
-            system=first.system,
+            family=plan.families[first.system],
             configurations=tuple(dict(e.configuration) for e in group),
             fold=first.fold,
             seed=plan.study.seed,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from statistics import median
@@ -13,7 +14,7 @@ import numpy as np
 
 from runner.data import prepare
 from runner.metrics import auc
-from runner.models import PathClassifier, Stop, family
+from runner.models import Family, PathClassifier, Stop
 from runner.sandbox import Report
 
 FUNCTION = f"{__name__}:fit"
@@ -30,7 +31,7 @@ class Fit:
     """One fit and the configurations it serves.
 
     Attributes:
-        system: The family's name.
+        family: The model family, as it travels.
         configurations: In the order in which the fit passes them; they differ at most in the
             family's shared parameters.
         fold: The fold held out; None fits on all training rows and scores on the test rows.
@@ -40,7 +41,7 @@ class Fit:
             old; None repeats none.
     """
 
-    system: str
+    family: Family
     configurations: tuple[Mapping[str, Any], ...]
     fold: int | None
     seed: int
@@ -52,7 +53,9 @@ class Fit:
 
 def warm_up(argument: Fit) -> None:
     """Pay for first calls before the clock starts."""
-    family(argument.system).warm_up(argument.configurations[-1], argument.threads)
+    # What fails on toy data may work on the task's, and otherwise its row will tell.
+    with suppress(Exception):
+        argument.family.warm_up(argument.configurations[-1], argument.threads)
 
 
 def fit(arrays: Mapping[str, np.ndarray], argument: Fit, report: Report) -> None:
@@ -67,7 +70,7 @@ def fit(arrays: Mapping[str, np.ndarray], argument: Fit, report: Report) -> None
     prepared = estimator.prepare(data.X_train, data.y_train)
     prepare_seconds = perf_counter() - began
 
-    stops = [family(argument.system).stop(values) for values in argument.configurations]
+    stops = [argument.family.stop(values) for values in argument.configurations]
     path = estimator.path(prepared, stops)
     spent = 0.0
     for index in range(len(stops)):
@@ -121,7 +124,7 @@ def _seconds_alone(argument: Fit, prepared: Any, stop: Stop) -> float:
 
 
 def _estimator(argument: Fit) -> PathClassifier:
-    return family(argument.system).estimator(
+    return argument.family.estimator(
         argument.configurations[-1], seed=argument.seed, threads=argument.threads
     )
 

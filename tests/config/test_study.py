@@ -55,7 +55,7 @@ def test_timing_repeats_and_limits(study_of: StudyOf) -> None:
 
 def test_a_name_alone_is_the_whole_grid(study_of: StudyOf) -> None:
     study = study_of(SMALL + "  - C-BDT\n")
-    assert [(s.family, len(s.configurations)) for s in study.systems] == [
+    assert [(s.name, len(s.configurations)) for s in study.systems] == [
         ("C-LR", 72),
         ("C-BDT", 180),
     ]

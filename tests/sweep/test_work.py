@@ -13,6 +13,7 @@ import pytest
 
 from runner.config import load_study, load_tasks
 from runner.data import arrays
+from runner.models import family
 from runner.sweep import work
 from runner.sweep.work import SHORT_SECONDS, Fit, retime
 
@@ -61,7 +62,7 @@ def reported(
     task: Mapping[str, np.ndarray], system: str, within: float | None
 ) -> list[dict[str, Any]]:
     report = Reported()
-    argument = Fit(system, fits(system), 1, 0, 1, ("no", "yes"), False, retime_within=within)
+    argument = Fit(family(system), fits(system), 1, 0, 1, ("no", "yes"), False, retime_within=within)
     work.fit(task, argument, report)
     return report.records
 

@@ -1,0 +1,294 @@
+"""Classifier classes from outside the package: found, checked, and made into families."""
+
+from __future__ import annotations
+
+import contextlib
+import difflib
+import hashlib
+import importlib
+import inspect
+import math
+import pkgutil
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from sklearn.base import BaseEstimator, is_classifier
+
+from runner.errors import InputError, suggestion
+from runner.models.family import Choice, Family, Free, Parameter, Value
+from runner.models.whole_fit import Build
+
+SEED = ("random_state",)
+THREADS = ("n_jobs", "threads")
+_ANY = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+DIGEST_DIGITS = 16
+
+
+@dataclass(frozen=True)
+class OutsideClass:
+    """A classifier class that a study names.
+
+    Attributes:
+        origin: ``package.module:Class``.
+        found: The class itself.
+    """
+
+    origin: str
+    found: type
+
+    @classmethod
+    def load(cls, origin: str, folder: Path | None = None) -> OutsideClass:
+        """Import the class.
+
+        Args:
+            origin: ``package.module:Class``.
+            folder: Where modules are looked for besides where Python looks; it stays on
+                ``sys.path``, so that the processes that fit find them too.
+
+        Raises:
+            InputError: There is no such module or class, its module can't be imported, or it is
+                no classifier.
+        """
+        name, _, attribute = origin.partition(":")
+        if not all(part.isidentifier() for part in (*name.split("."), attribute)):
+            raise InputError(
+                f"a class is named package.module:Class{_respelt(origin)}, not {origin!r}"
+            )
+        module = _module(name, folder)
+        found = getattr(module, attribute, None)
+        if not isinstance(found, type):
+            public = {key: value for key, value in vars(module).items() if key[0] != "_"}
+            classes = [key for key, value in public.items() if isinstance(value, type)]
+            raise InputError(
+                f"module {name!r} has no class {attribute!r}: {suggestion(attribute, classes)}"
+            )
+        if not _classifies(found):
+            raise InputError(
+                f"{attribute} is no classifier: it needs fit(X, y) and decision_function(X) or "
+                "predict_proba(X)"
+            )
+        return cls(origin, found)
+
+    @property
+    def name(self) -> str:
+        """The class's own."""
+        return self.found.__name__
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """What its constructor takes."""
+        try:
+            return tuple(self.found().get_params(deep=False))
+        except Exception:
+            # No scikit-learn estimator, or one that isn't made without arguments.
+            signature = inspect.signature(self.found).parameters.values()
+            return tuple(one.name for one in signature if one.kind not in _ANY)
+
+    def problem(self, parameter: str, value: Value) -> str | None:
+        """What would be right instead of ``value``; None if it is valid or nobody can tell."""
+        if isinstance(value, float) and not math.isfinite(value):
+            return "a finite number"
+        known = self._declared(parameter)
+        return None if known is None else known.problem(value)
+
+    def family(
+        self, *, name: str, grid: Mapping[str, Sequence[Value]], linear: bool = False
+    ) -> Family:
+        """The family of this class.
+
+        Where the class has parameters ``random_state``, ``n_jobs`` or ``threads`` that the grid
+        doesn't set, they become the study's seed and threads. A class with ``shared``, ``prepare``
+        and ``path`` (``family.PathClassifier``) shares its fits; any other is fitted as a whole.
+
+        Args:
+            name: The system's, in the study.
+            grid: Values to try by parameter; parameters that it leaves out keep their defaults.
+            linear: Whether its decision boundary is linear.
+
+        Raises:
+            InputError: The grid names a parameter that there isn't, or the class can't be made.
+        """
+        known = self.parameters
+        for parameter in grid:
+            if parameter not in known:
+                raise InputError(
+                    f"{self.name} has no parameter {parameter!r}: {suggestion(parameter, known)}"
+                )
+        build = Build(
+            self.origin,
+            seeded=tuple(one for one in SEED if one in known and one not in grid),
+            threaded=tuple(
+                (one, self._default(one)) for one in THREADS if one in known and one not in grid
+            ),
+            passes=_has_path(self.found),
+        )
+        shared = tuple(self.found.shared) if build.passes else ()  # type: ignore[attr-defined]
+        swept = dict(grid) | {one: (self._default(one),) for one in shared if one not in grid}
+        family = Family(
+            name=name,
+            version=self._digest,
+            libraries=self._distributions,
+            parameters={one: self._parameter(one, tuple(swept[one])) for one in swept},
+            shared=shared,
+            descending=bool(getattr(self.found, "descending", False)),
+            linear=linear,
+            estimator=build,
+            cost=_cost,
+            preload=("runner.models.whole_fit", "threadpoolctl", self.origin.partition(":")[0]),
+            origin=self.origin,
+        )
+        self._try(family)
+        return family
+
+    def _try(self, family: Family) -> None:
+        _, first = family.configurations()[0]
+        try:
+            family.estimator(first, seed=0, threads=1)
+        except Exception as error:
+            raise InputError(f"{self.name} can't be made: {_told(error)}") from None
+
+    def _declared(self, name: str) -> Parameter | Choice | None:
+        """What the class itself says about a parameter, as our own families do."""
+        declared = getattr(self.found, "parameters", None)
+        known = declared.get(name) if isinstance(declared, Mapping) else None
+        return known if isinstance(known, Parameter | Choice) else None
+
+    def _parameter(self, name: str, values: tuple[Any, ...]) -> Parameter | Choice | Free:
+        known = self._declared(name)
+        if known is None:
+            return Free(name, values, self._default(name, values[0]))
+        plain: Any = tuple(known.convert(value) for value in values)
+        return replace(known, swept=plain)
+
+    def _default(self, name: str, otherwise: Value = None) -> Any:
+        signature = inspect.signature(self.found).parameters
+        given = signature[name].default if name in signature else inspect.Parameter.empty
+        return otherwise if given is inspect.Parameter.empty else given
+
+    @property
+    def _distributions(self) -> tuple[str, ...]:
+        """Those of the class's bases and of what its own modules import."""
+        modules = {one.__module__ for one in self.found.__mro__}
+        modules.update(*(_named_in(module) for module in self._sources))
+        brought = (_installed().get(_top(module), ()) for module in modules)
+        return tuple(sorted({name for names in brought for name in names}))
+
+    @property
+    def _digest(self) -> str:
+        """Of the sources that nobody's version stands for, and of the class's own module."""
+        digest = hashlib.sha256()
+        for module in sorted({self.found.__module__, *self._sources}):
+            source = getattr(sys.modules.get(module), "__file__", None)
+            digest.update(Path(source).read_bytes() if source else module.encode())
+        return digest.hexdigest()[:DIGEST_DIGITS]
+
+    @property
+    def _sources(self) -> set[str]:
+        """The user's own modules that the class needs: no library's, and not Python's."""
+        found: set[str] = set()
+        next_ones = {one.__module__ for one in self.found.__mro__}
+        while next_ones:
+            module = next_ones.pop()
+            if module not in found and _is_own(module):
+                found.add(module)
+                next_ones |= _named_in(module)
+        return found
+
+
+@cache
+def _installed() -> Mapping[str, Sequence[str]]:
+    """The distributions that bring each package."""
+    from importlib.metadata import packages_distributions
+
+    # Our own package isn't found there where it is installed in place.
+    return {"runner": ["runner"], **packages_distributions()}
+
+
+def _is_own(module: str) -> bool:
+    return _top(module) not in sys.stdlib_module_names and _top(module) not in _installed()
+
+
+def _named_in(module: str) -> set[str]:
+    """The modules from which a loaded module's names come."""
+    values = vars(sys.modules[module]).values() if module in sys.modules else ()
+    named = (one.__name__ if isinstance(one, ModuleType) else _home(one) for one in values)
+    return {name for name in named if isinstance(name, str)}
+
+
+def _home(value: Any) -> Any:
+    return getattr(value, "__module__", None)
+
+
+def _top(module: str) -> str:
+    return module.partition(".")[0]
+
+
+def _module(name: str, folder: Path | None) -> Any:
+    if folder is not None and (place := str(folder.resolve())) not in sys.path:
+        # Last: a study's neighbours hide no installed package.
+        sys.path.append(place)
+    importlib.invalidate_caches()
+    try:
+        # What a module prints isn't a command's result.
+        with contextlib.redirect_stdout(sys.stderr):
+            return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name is None or not f"{name}.".startswith(f"{error.name}."):
+            raise InputError(f"module {name!r} can't be imported: {_told(error)}") from None
+        raise InputError(_missing(error.name, folder)) from None
+    except (Exception, SystemExit) as error:
+        raise InputError(f"module {name!r} can't be imported: {_told(error)}") from None
+
+
+def _missing(name: str, folder: Path | None) -> str:
+    """What to say of a module that isn't there; ``name`` is it or a package around it."""
+    parent, _, last = name.rpartition(".")
+    if parent:
+        places = list(getattr(sys.modules[parent], "__path__", []))
+        valid = [f"{parent}.{module.name}" for module in pkgutil.iter_modules(places)]
+        return f"package {parent!r} has no module {last!r}: {suggestion(name, valid)}"
+    places = [] if folder is None else [str(folder.resolve())]
+    valid = [module.name for module in pkgutil.iter_modules(places)]
+    near = difflib.get_close_matches(name, [*valid, *_installed()], n=1)
+    where = "where Python looks" if folder is None else "where Python looks or beside the study"
+    hint = f"did you mean {near[0]!r}?" if near else "is it installed here?"
+    return f"there is no module {name!r} {where}: {hint}"
+
+
+def _respelt(origin: str) -> str:
+    module, _, name = origin.rpartition(".")
+    return f", such as {f'{module}:{name}'!r}" if module and ":" not in origin else ""
+
+
+def _classifies(found: type) -> bool:
+    if not callable(getattr(found, "fit", None)):
+        return False
+    if not (hasattr(found, "decision_function") or hasattr(found, "predict_proba")):
+        return False
+    if not issubclass(found, BaseEstimator):
+        return True
+    try:
+        return bool(is_classifier(found()))
+    except TypeError:
+        # It isn't made without arguments.
+        return True
+
+
+def _has_path(found: type) -> bool:
+    return all(hasattr(found, name) for name in ("shared", "prepare", "path"))
+
+
+def _told(error: BaseException) -> str:
+    text = " ".join(str(error).split())[:300]
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def _cost(configuration: Mapping[str, Any], rows: int, columns: int) -> float:
+    # Nothing is known until the store has seen some: middling, so that neither end of a run
+    # waits for it.
+    return 0.05 + 1e-6 * rows * columns
