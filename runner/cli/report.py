@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from runner.cli.folder import Folder, results_folder, results_option
+from runner.cli.tables import print_table
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 @click.command("report")
@@ -18,15 +24,32 @@ from runner.cli.folder import Folder, results_folder, results_option
     type=Folder(),
     help="Where tables and chart go.  [default: report/ in the results' folder]",
 )
+@click.option(
+    "--published",
+    metavar="NAME",
+    help="Instead of results, a paper's printed tables: mlbench, or a folder of such tables.",
+)
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
-def command(results: Path | None, output: Path | None, as_json: bool) -> None:
+def command(
+    results: Path | None, output: Path | None, published: str | None, as_json: bool
+) -> None:
     """The best configuration of each system, its AUC, training times and outcomes.
 
     Reports the latest run: what it planned, whichever run computed it. Writes summary.csv,
     configurations.csv and the chart auc_vs_time as SVG and PNG.
 
-    Example: runner report --results results/quickstart
+    With --published, mlbench's tables 6 to 12 and figures 1 to 6 from the numbers that the paper
+    printed, and where its print differs from what follows from them.
+
+    \b
+    Examples: runner report --results results/quickstart
+              runner report --published mlbench --output paper
     """
+    if published is not None:
+        if results is not None:
+            raise click.UsageError("--published takes no results: leave out --results")
+        _report_paper(published, output, as_json)
+        return
     from rich.console import Console
 
     from runner.report import write
@@ -49,3 +72,38 @@ def command(results: Path | None, output: Path | None, as_json: bool) -> None:
         click.echo(note)
     click.echo(f"tables: {report.summary_csv}, {report.configurations_csv}")
     click.echo(f"chart: {report.chart_svg}, {report.chart_png}")
+
+
+def _report_paper(name: str, output: Path | None, as_json: bool) -> None:
+    from runner.report.mlbench import write_published
+
+    folder = output or Path("results") / f"{Path(name).name}-paper"
+    paper = write_published(name, folder)
+    if as_json:
+        document = {
+            "published": paper.study.name,
+            "tables": {name: table.to_pylist() for name, table in paper.tables.items()},
+            "differences": [asdict(difference) for difference in paper.differences],
+            "files": [str(path) for path in paper.files],
+        }
+        click.echo(json.dumps(document))
+        return
+    print_table(_rounded(paper.tables["table9"]))
+    for difference in paper.differences:
+        click.echo(
+            f"{difference.table}, {difference.row}, {difference.column}: "
+            f"printed {difference.printed}, computed {difference.computed:.6g}"
+        )
+    click.echo(f"{len(paper.tables['missing'])} values are missing: {folder}/tables/missing.csv")
+    click.echo(f"tables: {folder}/tables, figures: {folder}/figures")
+
+
+def _rounded(table: pa.Table) -> pa.Table:
+    """Numbers as a paper prints them, for people."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    for index, field in enumerate(table.schema):
+        if pa.types.is_floating(field.type):
+            table = table.set_column(index, field.name, pc.round(table.column(index), 2))
+    return table

@@ -162,3 +162,12 @@ def models_needed(
             return None
         frontier = wider
     return tuple(model for model in platform if model in frontier[wanted])
+
+
+def hardest_first(capacities: Capacities, platform: Sequence[str]) -> tuple[str, ...]:
+    """The tasks in the order in which leaving one out improves c(platform, all T) most.
+
+    Those in which the platform has no rank come first; ties keep the tasks' order.
+    """
+    found = {task: capacities.platform_capacity(platform, task) for task in capacities.tasks}
+    return tuple(sorted(found, key=lambda task: (found[task] is not None, -(found[task] or 0.0))))

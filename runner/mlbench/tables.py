@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import NamedTuple
 
 import pyarrow as pa
@@ -183,10 +184,15 @@ def _gap(study: Study, systems: Iterable[str], task: Task) -> _Gap | None:
         dataset=task.name,
         best=TIED.join(result.system for result in best),
         winning=task.winning.model if task.winning else None,
-        quality=won - max(aucs),
+        quality=_minus(won, max(aucs)),
         ranking=None if own is None or winning is None else own - winning,
         linear=all(study.system(result.system).linear for result in best),
     )
+
+
+def _minus(one: float, other: float) -> float:
+    # As the decimals that were printed: in binary .67 - .65 isn't .02.
+    return float(Decimal(repr(one)) - Decimal(repr(other)))
 
 
 def _by_task(study: Study, value: Callable[[Result], float | None]) -> pa.Table:
