@@ -41,9 +41,9 @@ def command(
     With --published, mlbench's tables 6 to 12 and figures 1 to 6 from the numbers that the paper
     printed, and where its print differs from what follows from them.
 
-    \b
-    Examples: runner report --results results/quickstart
-              runner report --published mlbench --output paper
+    Example: runner report --results results/quickstart
+
+    Example: runner report --published mlbench --output paper
     """
     if published is not None:
         if results is not None:
