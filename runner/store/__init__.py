@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from runner.store.check import Problem
+from runner.store.check import LOST, Problem
 from runner.store.key import key, stem, stem_of
+from runner.store.repair import Repaired
 from runner.store.results import Run, Store, Wanted
 from runner.store.reuse import Reuse, Stale
 from runner.store.schema import ATTEMPTS, OUTCOMES, PREDICTIONS, RUNS
 
 __all__ = [
     "ATTEMPTS",
+    "LOST",
     "OUTCOMES",
     "PREDICTIONS",
     "RUNS",
     "Problem",
+    "Repaired",
     "Reuse",
     "Run",
     "Stale",

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
+from runner.store.damage import Damage, find_damage
 from runner.store.schema import OUTCOMES
-from runner.store.tables import Table
+from runner.store.tables import DamageError, Table
 from runner.store.views import Views
 
 
@@ -28,9 +29,12 @@ class Problem:
         return f"{self.rows} {self.text}, such as {self.example}"
 
 
+LOST = "planned keys of finished runs without an attempt"
+"""What a loss of rows leaves; the study's next run computes them."""
+
 # Each query gives the offending keys, at most once each. Predictions are committed before their
-# row, so a writer that died in between leaves predictions without a row: no fault, the key is
-# computed again.
+# row, so a run that was interrupted in between leaves predictions of a planned key without a row:
+# no fault, since the next run computes it.
 _RULES = {
     "attempts without a key": "select run_id from attempts where key is null",
     "attempts doubled: same key, run and number": """
@@ -54,7 +58,11 @@ _RULES = {
         select key from predictions
         where len(confidences) <> len(row_ids) * len(classes)
     """,
-    "planned keys of finished runs without an attempt": """
+    "predictions of keys that have no attempt and that no run planned": """
+        select key from predictions anti join attempts using (key)
+        anti join (select unnest(planned_keys) as key from runs) using (key)
+    """,
+    LOST: """
         select distinct key from (
             select unnest(planned_keys) as key from runs where ended_at is not null
         ) anti join attempts using (key)
@@ -64,11 +72,23 @@ _RULES = {
 
 
 def problems(tables: Mapping[str, Table]) -> list[Problem]:
-    """What is wrong in the tables: files that can't be read, then by the order of the rules."""
-    unreadable = {file: why for table in tables.values() for file, why in _unreadable(table)}
-    found = [Problem(f"unreadable file ({why})", 1, f) for f, why in unreadable.items()]
+    """What is wrong in the tables: files that can't be read, then by the order of the rules.
+
+    Rows in unreadable files are left out of the rules; where a table can't be read at all there is
+    nothing to look at.
+    """
+    damage = [fault for table in tables.values() for fault in find_damage(table)]
+    found = [Problem(_told(fault), 1, fault.file) for fault in damage]
+    unreadable = {fault.file for fault in damage}
+    try:
+        readable = {
+            name: [file for file in table.files() if file not in unreadable]
+            for name, table in tables.items()
+        }
+    except DamageError:
+        return found
     parameters = {"outcomes": list(OUTCOMES)}
-    with Views(tables, without=unreadable) as views:
+    with Views(tables, files=readable) as views:
         for text, sql in _RULES.items():
             used = {name: value for name, value in parameters.items() if f"${name}" in sql}
             offenders = views.select(sql, used)
@@ -77,12 +97,5 @@ def problems(tables: Mapping[str, Table]) -> list[Problem]:
     return found
 
 
-def _unreadable(table: Table) -> Iterator[tuple[str, str]]:
-    from pyarrow import ArrowException, parquet
-
-    for file in table.files():
-        try:
-            for _ in parquet.ParquetFile(file).iter_batches():
-                pass
-        except (OSError, ArrowException) as error:
-            yield file, " ".join(str(error).split())
+def _told(fault: Damage) -> str:
+    return fault.text if fault.rows is None else f"{fault.text} of {fault.rows} rows"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -15,8 +16,9 @@ import pyarrow as pa
 from runner.errors import InputError
 from runner.store import schema
 from runner.store.check import Problem, problems
+from runner.store.repair import Repaired, repair_table
 from runner.store.reuse import Reuse, plan_reuse
-from runner.store.tables import Table, alone
+from runner.store.tables import DamageError, Table, alone
 from runner.store.views import Views
 
 COMMITS_BETWEEN_COMPACTIONS = 200
@@ -68,6 +70,13 @@ class Run:
     machine: str
 
 
+_LOST_RUNS = """
+select run_id, any_value(study) as study, min(started_at) as started_at from attempts
+where run_id is not null and run_id not in (select run_id from runs where started_at is not null)
+group by run_id order by run_id
+"""
+
+
 class Store:
     """A store that is there: ``Store.open`` for reading it, ``Store.create`` for a study.
 
@@ -97,6 +106,22 @@ class Store:
             raise InputError("this folder holds no results", file=path)
         for table in store._tables():
             table.check_schema()
+        return store
+
+    @classmethod
+    def inspect(cls, path: str | Path) -> Store:
+        """The store in a folder, however damaged: for ``check`` and ``repair``.
+
+        Raises:
+            InputError: There is none, or something else is there.
+        """
+        store = cls(path)
+        _require_folder(Path(path))
+        if not any(table.exists() for table in store._tables()):
+            raise InputError("this folder holds no results", file=path)
+        for table in store._tables():
+            with contextlib.suppress(DamageError):
+                table.check_schema()
         return store
 
     @classmethod
@@ -243,6 +268,33 @@ class Store:
     def check(self) -> list[Problem]:
         """What is wrong with the stored rows; empty where all is well."""
         return problems(self._by_name())
+
+    def repair(self) -> list[Repaired]:
+        """Sets damaged files aside, in ``damaged/``, and keeps every row that can be read.
+
+        What was lost is computed again by the next run of the study. Not safe beside a writer.
+
+        Returns:
+            One for each table that was damaged.
+
+        Raises:
+            InputError: Another process is compacting the store, or a table is something else.
+        """
+        with alone(self.path) as free:
+            if not free:
+                raise InputError("somebody else is at work on these results", file=self.path)
+            done = [found for table in self._tables() if (found := repair_table(table))]
+            for table in self._tables():
+                table.create()
+        if any(found.table == self._runs.name for found in done):
+            self._restore_runs()
+        return done
+
+    def _restore_runs(self) -> None:
+        """Records of lost runs what their rows tell, so that no row is without a run."""
+        lost = self.query(_LOST_RUNS).to_pylist()
+        for run in lost:
+            self._append_run(**run)
 
     def _append_run(self, **values: object) -> None:
         row = {name: [value] for name, value in values.items()}

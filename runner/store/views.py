@@ -10,11 +10,14 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from runner.errors import InputError
-from runner.store.tables import Table
+from runner.store.damage import find_damage
+from runner.store.scan import columns_of, create_scan, quoted_list
+from runner.store.tables import DamageError, Table
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Mapping, Sequence
 
+    import duckdb
     from duckdb import Statement
 
 # One row a key. Infra says nothing of the evaluation, so any other outcome comes before it.
@@ -48,15 +51,18 @@ class Views:
 
     Args:
         tables: From ``attempts``, ``predictions``, ``runs``, by name.
-        without: Files that are left out.
+        files: The files that are read of each table, by name; by default those of this moment.
 
     Raises:
-        InputError: A file can't be read.
+        DamageError: A file can't be read.
     """
 
-    def __init__(self, tables: Mapping[str, Table], without: Collection[str] = ()):
+    def __init__(
+        self, tables: Mapping[str, Table], files: Mapping[str, Sequence[str]] | None = None
+    ):
         import duckdb
 
+        self._tables = tables
         self._connection = duckdb.connect(":memory:")
         # Timestamps are stored in UTC; without this they'd be shown in the reader's zone.
         self._connection.execute("set TimeZone = 'UTC'")
@@ -64,16 +70,14 @@ class Views:
         self._connection.execute("create schema stored")
         readable: list[str] = []
         for name, table in tables.items():
-            files = [file for file in table.files() if file not in without]
+            read = table.files() if files is None else files[name]
             try:
-                self._source(name, table, files)
+                create_scan(self._connection, f"stored.{name}", table.schema, read)
             except duckdb.Error as error:
-                raise InputError(
-                    f"{_one_line(str(error))}; `runner results check` lists unreadable files",
-                    file=table.uri,
-                ) from error
-            self._connection.execute(_VIEWS[name](self._columns(f"stored.{name}")))
-            readable += files
+                raise DamageError(_one_line(str(error)), file=table.uri) from error
+            columns = columns_of(self._connection, f"stored.{name}")
+            self._connection.execute(_VIEWS[name](columns))
+            readable += read
         if "attempts" in tables:
             self._connection.execute(_EVALUATIONS)
         self._lock(readable)
@@ -103,14 +107,20 @@ class Views:
                 raise InputError(f"only SELECT is possible, not {statements[0].type.name}")
             return _distinct(_narrow(self._result(statements[0], parameters)))
         except duckdb.Error as error:
+            self._refuse_damage(error)
             raise InputError(_one_line(str(error))) from error
 
     def select(self, sql: str, parameters: Mapping[str, object], **tables: pa.Table) -> pa.Table:
         """The result of our own SQL, which may name parameters and further Arrow tables."""
+        import duckdb
+
         for name, table in tables.items():
             self._connection.register(name, table)
         try:
             return self._result(sql, parameters)
+        except duckdb.Error as error:
+            self._refuse_damage(error)
+            raise
         finally:
             for name in tables:
                 self._connection.unregister(name)
@@ -118,29 +128,29 @@ class Views:
     def _result(self, sql: str | Statement, parameters: Mapping[str, object]) -> pa.Table:
         return self._connection.sql(sql, params=dict(parameters)).to_arrow_table()
 
-    def _columns(self, view: str) -> list[str]:
-        return [row[0] for row in self._connection.execute(f"describe {view}").fetchall()]
+    def _refuse_damage(self, error: duckdb.Error) -> None:
+        """Raises DamageError where an error may be a file's fault and is."""
+        import duckdb
 
-    # `union all by name` with no rows of the schema gives a table without files its columns, and
-    # one of an older version the columns that it lacks, with their types.
-    def _source(self, name: str, table: Table, files: list[str]) -> None:
-        self._connection.register("_schema", table.schema.empty_table())
-        self._connection.execute(f"create table stored.{name}_schema as select * from _schema")
-        self._connection.unregister("_schema")
-        place = "null::varchar as filename, null::bigint as file_row_number"
-        source = f"select *, {place} from stored.{name}_schema"
-        if files:
-            paths = ", ".join(_quoted(path) for path in files)
-            source += (
-                f" union all by name select * from read_parquet([{paths}],"
-                " union_by_name = true, filename = true, file_row_number = true)"
-            )
-        self._connection.execute(f"create view stored.{name} as {source}")
+        of_the_query = (
+            duckdb.ParserException,
+            duckdb.SyntaxException,
+            duckdb.BinderException,
+            duckdb.CatalogException,
+            duckdb.ConversionException,
+            duckdb.OutOfRangeException,
+            duckdb.OutOfMemoryException,
+            duckdb.PermissionException,
+        )
+        if isinstance(error, of_the_query):
+            return
+        for table in self._tables.values():
+            for found in find_damage(table):
+                raise DamageError(found.text, file=found.file) from error
 
-    def _lock(self, files: Iterable[str]) -> None:
-        paths = ", ".join(_quoted(path) for path in files)
+    def _lock(self, files: Sequence[str]) -> None:
         for setting in (
-            f"allowed_paths = [{paths}]",
+            f"allowed_paths = [{quoted_list(files)}]",
             "enable_external_access = false",
             "python_enable_replacements = false",
             "lock_configuration = true",
@@ -172,7 +182,7 @@ def _predictions_view(columns: list[str]) -> str:
 def _runs_view(columns: list[str]) -> str:
     picked = []
     for name in columns:
-        if name not in ("run_id", "filename", "file_row_number"):
+        if name != "run_id":
             value = _ONE_RUN.get(name, f'any_value("{name}")')
             picked.append(f'{value} as "{name}"')
     return (
@@ -200,10 +210,6 @@ def _distinct(table: pa.Table) -> pa.Table:
         candidates = itertools.chain([name], (f"{name}_{number}" for number in itertools.count(1)))
         names.append(next(candidate for candidate in candidates if candidate not in names))
     return table.rename_columns(names)
-
-
-def _quoted(text: str) -> str:
-    return "'" + text.replace("'", "''") + "'"
 
 
 # DuckDB's messages go on with the query and a caret below it.

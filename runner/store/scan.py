@@ -1,0 +1,82 @@
+"""Data files as DuckDB reads them: one view over the files of a table, whatever their age."""
+
+from __future__ import annotations
+
+import contextlib
+import tempfile
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+PLACE = ("filename", "file_row_number")
+"""The columns of a view that say where a row stands."""
+
+_MEMORY = "1GB"
+
+
+@contextlib.contextmanager
+def work_connection() -> Iterator[DuckDBPyConnection]:
+    """A connection for work on whole tables: it keeps to a gigabyte and spills the rest to disk."""
+    import duckdb
+
+    with (
+        tempfile.TemporaryDirectory(prefix="runner-") as spill,
+        contextlib.closing(duckdb.connect(":memory:")) as connection,
+    ):
+        connection.execute("set TimeZone = 'UTC'")
+        connection.execute(f"set memory_limit = '{_MEMORY}'")
+        connection.execute(f"set temp_directory = {quoted(spill)}")
+        connection.execute("set preserve_insertion_order = false")
+        yield connection
+
+
+def create_scan(
+    connection: DuckDBPyConnection, view: str, schema: pa.Schema, files: Sequence[str]
+) -> None:
+    """Makes ``view``: the rows of the files, with the schema's columns and those of ``PLACE``.
+
+    Columns that the files lack are null; those that they have besides come last.
+    """
+    # `union all by name` with no rows of the schema gives a table without files its columns, and
+    # one of an older version the columns that it lacks, with their types.
+    connection.register("_schema", schema.empty_table())
+    connection.execute(f"create table {view}_schema as select * from _schema")
+    connection.unregister("_schema")
+    place = "null::varchar as filename, null::bigint as file_row_number"
+    source = f"select *, {place} from {view}_schema"
+    if files:
+        source += (
+            f" union all by name select * from read_parquet([{quoted_list(files)}],"
+            " union_by_name = true, filename = true, file_row_number = true)"
+        )
+    connection.execute(f"create view {view} as {source}")
+
+
+def columns_of(connection: DuckDBPyConnection, view: str) -> list[str]:
+    """The names of a view's columns, without those of ``PLACE``."""
+    rows = connection.execute(f"describe {view}").fetchall()
+    return [row[0] for row in rows if row[0] not in PLACE]
+
+
+def identity(columns: Sequence[str]) -> str:
+    """SQL for a number that rows have in common where they agree in all of these columns."""
+    return f"hash({', '.join(identifier(name) for name in sorted(columns))})"
+
+
+def identifier(name: str) -> str:
+    """A name in SQL."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def quoted(text: str) -> str:
+    """A text in SQL."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def quoted_list(texts: Sequence[str]) -> str:
+    """Texts in SQL, separated by commas."""
+    return ", ".join(map(quoted, texts))
