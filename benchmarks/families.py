@@ -110,6 +110,9 @@ def print_grids(
     of_mlbench = [found for name, found in grids.items() if name in MLBENCH]
     if len(of_mlbench) == len(MLBENCH):
         _print_grid("all eight", _total(of_mlbench), f"at least {FACTORS[shape]:g} times", "")
+        print(
+            f"\nIf every family cost what was expected: {_expected_factor(shape, grids):.2f} times."
+        )
     if any(found.run < found.fits for found in grids.values()):
         print("\nWhere not all fits were run, sums are scaled by the predicted costs.")
     return grids
@@ -156,12 +159,11 @@ def grid(model: Family, fold: Fold, share: float) -> Grid:
     alone: dict[int, float] = {}
     ratios: list[float] = []
     for group in drawn:
-        together = _median_passing(model, group, prepared)
+        together, separate = _side_by_side(model, group, prepared)
         shared += together.cpu
-        for one, seconds in zip(group, together.fit_seconds, strict=True):
-            separate = _median_passing(model, (one,), prepared)
-            alone[one[0]] = separate.cpu
-            ratios.append(seconds / separate.fit_seconds[0])
+        for (number, _), seconds, fit in zip(group, together.fit_seconds, separate, strict=True):
+            alone[number] = fit.cpu
+            ratios.append(seconds / fit.fit_seconds[0])
     scale = sum(_cost(model, group, fold) for group in groups)
     scale /= sum(_cost(model, group, fold) for group in drawn)
     total = sum(alone.values())
@@ -190,7 +192,7 @@ def _extremes(model: Family, fold: Fold, found: Grid) -> list[tuple[Configuratio
     if complete:
         return [(values, found.alone[number]) for number, values in ends]
     prepared = _prepared(model, fold)
-    return [(values, _median_passing(model, ((i, values),), prepared).cpu) for i, values in ends]
+    return [(values, _cpu_alone(model, values, prepared)) for _, values in ends]
 
 
 def _beside(family: str, values: Configuration, fold: Fold, cpu: float) -> tuple[str, str, str]:
@@ -215,9 +217,26 @@ def _cost(model: Family, group: Group, fold: Fold) -> float:
     return sum(model.cost(values, rows, columns) for _, values in group)
 
 
-def _median_passing(model: Family, group: Group, prepared: Any) -> Passing:
-    """The medians of short fits' times, which a single interruption would spoil."""
-    found = _several(lambda: passing(model, group, prepared), lambda one: one.cpu)
+def _side_by_side(model: Family, group: Group, prepared: Any) -> tuple[Passing, list[Passing]]:
+    """The shared fit of a group and the separate ones of its configurations, in turns.
+
+    Short fits are so repeated, and medians taken. Repeated on its own, a fit would find the
+    processor's caches as it left them, and be faster than any fit in a sweep.
+    """
+    parts = [group, *((one,) for one in group)]
+    rounds = _several(
+        lambda: [passing(model, part, prepared) for part in parts],
+        lambda one: sum(part.cpu for part in one),
+    )
+    together, *separate = map(_medians, zip(*rounds, strict=True))
+    return together, separate
+
+
+def _cpu_alone(model: Family, values: Configuration, prepared: Any) -> float:
+    return median(_several(lambda: passing(model, ((0, values),), prepared).cpu, float))
+
+
+def _medians(found: Sequence[Passing]) -> Passing:
     columns = zip(*(one.fit_seconds for one in found), strict=True)
     return Passing(median(one.cpu for one in found), tuple(map(median, columns)))
 
@@ -245,6 +264,20 @@ def _total(grids: Sequence[Grid]) -> Grid:
         alone={},
         ratios=(),
     )
+
+
+def _expected_factor(shape: str, grids: Mapping[str, Grid]) -> float:
+    """What sharing would save of the whole with the expected costs and the factors found here.
+
+    The whole's factor is that of the families on which most of the time is spent: a family that
+    has become fast weighs little in it, however much is shared.
+    """
+    separate = shared = 0.0
+    for name, cost in EXPECTED[shape].items():
+        if cost.separate is not None:
+            separate += cost.separate
+            shared += cost.separate * grids[name].shared / grids[name].separate
+    return separate / shared
 
 
 def _expected_grid(cost: Cost | None) -> str:
