@@ -83,6 +83,7 @@ def _report_paper(name: str, output: Path | None, as_json: bool) -> None:
         document = {
             "published": paper.study.name,
             "tables": {name: table.to_pylist() for name, table in paper.tables.items()},
+            "answers": paper.sentences,
             "differences": [asdict(difference) for difference in paper.differences],
             "files": [str(path) for path in paper.files],
         }
@@ -94,6 +95,8 @@ def _report_paper(name: str, output: Path | None, as_json: bool) -> None:
             f"{difference.table}, {difference.row}, {difference.column}: "
             f"printed {difference.printed}, computed {difference.computed:.6g}"
         )
+    for sentence in paper.sentences:
+        click.echo(sentence)
     click.echo(f"{len(paper.tables['missing'])} values are missing: {folder}/tables/missing.csv")
     click.echo(f"tables: {folder}/tables, figures: {folder}/figures")
 

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Literal
 
 from runner.mlbench.capacity import Capacities
 from runner.mlbench.leaderboard import Leaderboard, quality_tolerance
+
+Time = Literal["total", "average"]
 
 
 @dataclass(frozen=True)
@@ -104,6 +107,10 @@ class Result:
         if self.total_seconds is None or not self.configurations:
             return None
         return self.total_seconds / self.configurations
+
+    def seconds(self, time: Time) -> float | None:
+        """Total or average training time."""
+        return self.total_seconds if time == "total" else self.average_seconds
 
 
 @dataclass(frozen=True)

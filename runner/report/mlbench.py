@@ -1,4 +1,4 @@
-"""mlbench's tables and figures as files: of a study, and of the paper's printed numbers."""
+"""mlbench's tables, figures and answers as files, of a study and of the paper's printed numbers."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from pathlib import Path
 import pyarrow as pa
 
 from runner.errors import InputError, suggestion
+from runner.mlbench.answer_tables import answer_tables
+from runner.mlbench.answers import answer, sentences
 from runner.mlbench.prints import Difference, differences
 from runner.mlbench.published import read_published
 from runner.mlbench.study import Study
@@ -21,23 +23,34 @@ PUBLISHED = Path("results/published")
 
 
 @dataclass(frozen=True)
-class Paper:
-    """A paper's numbers, computed again and written down.
+class Written:
+    """A study's outcome, as it was written down.
 
     Attributes:
-        tables: By name.
-        differences: The printed cells that the computed tables don't confirm.
+        tables: By name, those of the answers among them.
+        sentences: The answers in words.
         files: All that was written.
     """
 
     study: Study
     tables: dict[str, pa.Table]
-    differences: list[Difference]
+    sentences: list[str]
     files: tuple[Path, ...]
 
 
+@dataclass(frozen=True)
+class Paper(Written):
+    """A paper's numbers, computed again and written down.
+
+    Attributes:
+        differences: The printed cells that the computed tables don't confirm.
+    """
+
+    differences: list[Difference]
+
+
 def write_published(name: str, output: Path) -> Paper:
-    """Writes the tables and figures that follow from a paper's printed numbers.
+    """Writes the tables, figures and answers that follow from a paper's printed numbers.
 
     Args:
         name: A folder below results/published, or the path of one like it.
@@ -49,31 +62,31 @@ def write_published(name: str, output: Path) -> Paper:
     """
     folder = published_folder(name)
     study = read_published(folder)
-    found = tables(study)
-    files = write_study(study, output, found)
-    return Paper(study, found, differences(study, folder), files)
+    written = write_study(study, output)
+    return Paper(**written.__dict__, differences=differences(study, folder))
 
 
-def write_study(
-    study: Study, output: Path, found: dict[str, pa.Table] | None = None
-) -> tuple[Path, ...]:
-    """Writes a study's tables to ``output/tables`` and its figures to ``output/figures``.
+def write_study(study: Study, output: Path) -> Written:
+    """Writes a study's tables to ``output/tables``, its figures to ``output/figures`` and its
+    answers to ``output/answers.txt``.
 
     Args:
         study: What was found.
         output: A folder, made where it is missing.
-        found: The tables, where they are computed already.
-
-    Returns:
-        The files.
 
     Raises:
         InputError: A file can't be written.
     """
+    answers = answer(study)
+    found = tables(study) | answer_tables(answers)
+    said = sentences(answers)
     try:
-        return (*_write_tables(found or tables(study), output), *_write_figures(study, output))
+        files = [*_write_tables(found, output), *_write_figures(study, output)]
+        text = output / "answers.txt"
+        text.write_text("\n\n".join(said) + "\n", encoding="utf-8")
     except OSError as error:
         raise InputError(f"can't write here: {error.strerror or error}", file=output) from error
+    return Written(study, found, said, (*files, text))
 
 
 def published_folder(name: str) -> Path:

@@ -120,7 +120,7 @@ def test_figures_that_the_numbers_don_t_allow() -> None:
 
 def test_files(tmp_path: Path) -> None:
     found = write_published("mlbench", tmp_path / "out")
-    assert len(found.files) == 8 + 12
+    assert len(found.files) == 8 + 5 + 12 + 1
     for file in found.files:
         assert file.stat().st_size > 50
         if file.suffix == ".svg":
