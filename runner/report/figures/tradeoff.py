@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
-from runner.mlbench.study import Result, Study, Task
+from runner.mlbench.study import Study, Task, Time
 from runner.report.labels import Panel, Point, place
 from runner.report.style import COLOURS, config, heading, seconds_axis
 
 if TYPE_CHECKING:
     import altair as alt
-
-Time = Literal["total", "average"]
 
 _TITLES = {
     "total": ("total training time", "training time, all configurations and folds (s, log scale)"),
@@ -77,15 +75,11 @@ def _marks(study: Study, task: Task, time: Time, reference: str | None) -> list[
     found = []
     for system in study.systems:
         result = study.result(task.name, system.name)
-        seconds = _seconds(result, time)
+        seconds = result.seconds(time)
         if system.name != reference and seconds is not None and result.auc is not None:
             kind = _KINDS[system.linear]
             found.append(_Mark(system.name, kind, max(seconds, _FLOOR_SECONDS), result.auc))
     return found
-
-
-def _seconds(result: Result, time: Time) -> float | None:
-    return result.total_seconds if time == "total" else result.average_seconds
 
 
 def _auc(study: Study, task: Task, system: str | None) -> float | None:
