@@ -8,6 +8,8 @@ from runner.errors import InputError, suggestion
 from runner.models.averaged_perceptron import AVERAGED_PERCEPTRON
 from runner.models.bayes_point_machine import BAYES_POINT_MACHINE
 from runner.models.boosted_trees import BOOSTED_TREES
+from runner.models.decision_forest import DECISION_FOREST
+from runner.models.decision_jungle import DECISION_JUNGLE
 from runner.models.family import (
     DEFAULT,
     Choice,
@@ -45,6 +47,8 @@ FAMILIES: Mapping[str, Family] = {
         AVERAGED_PERCEPTRON,
         BAYES_POINT_MACHINE,
         BOOSTED_TREES,
+        DECISION_FOREST,
+        DECISION_JUNGLE,
         NEURAL_NETWORK,
         SUPPORT_VECTOR_MACHINE,
         LOGISTIC_REGRESSION,

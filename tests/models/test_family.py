@@ -24,6 +24,8 @@ FAMILY = pytest.mark.parametrize("one", FAMILIES.values(), ids=FAMILIES)
         ("C-AP", 6, 3),
         ("C-BPM", 1, 1),
         ("C-BDT", 180, 60),
+        ("C-DF", 81, 9),
+        ("C-DJ", 81, 9),
         ("C-NN", 24, 6),
         ("C-SVM", 15, 5),
         ("C-LR", 72, 36),

@@ -22,6 +22,8 @@ DIGESTS = {
     ("C-AP", 1, ("numpy 2.4",)): "da7495fcbd332df2",
     ("C-BPM", 1, ("numpy 2.4",)): "bb8f485f8a43c206",
     ("C-BDT", 1, ("lightgbm 4.7",)): "94d18d649f8cd2ca",
+    ("C-DF", 1, ()): "4870ee5455cd6bfa",
+    ("C-DJ", 1, ()): "62e06aa5a496bbd0",
     ("C-NN", 1, ()): "9e43e781609c0636",
     ("C-SVM", 1, ("numpy 2.4",)): "50ef7fb40bc08467",
     ("C-LR", 1, ("numpy 2.4",)): "ed35dc90e9e60e55",
