@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from runner.cli.folder import results_folder, results_option
+from runner.cli.folder import Folder, results_folder, results_option
+from runner.errors import InputError
 
 if TYPE_CHECKING:
     from runner.store import Repaired
@@ -37,6 +38,80 @@ def compact(results: Path | None) -> None:
     folder = results_folder(results)
     done = Store.open(folder).compact()
     click.echo(f"compacted {folder}" if done else f"{folder}: somebody else is compacting it")
+
+
+@command.command("merge")
+@click.argument("stores", metavar="DIR...", type=Folder(), nargs=-1, required=True)
+@results_option("The results to merge into; a new folder is made.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+def merge(stores: tuple[Path, ...], results: Path | None, as_json: bool) -> None:
+    """Take the results in DIR... into one store; those stay as they are.
+
+    All attempts are kept, numbered by the time at which they started. Merging twice changes
+    nothing; a merge that was killed is completed by the same command.
+
+    Example: runner results merge laptop/results/credit --results results/credit
+    """
+    from runner.store import Merged, Store
+
+    others = [Store.open(folder) for folder in stores]
+    folder = results_folder(results)
+    target = Store.create(folder)
+    done = Merged(0, 0, 0, 0)
+    for other in others:
+        done += target.merge(other)
+    if as_json:
+        click.echo(json.dumps(dataclasses.asdict(done)))
+        return
+    click.echo(
+        f"{folder}: {done.attempts} attempts, {done.predictions} predictions and {done.runs} rows "
+        f"of runs added; {done.renumbered} attempts renumbered"
+    )
+
+
+@command.command("export")
+@_FOLDER
+@click.option(
+    "--table",
+    type=click.Choice(["evaluations", "attempts", "predictions", "runs"]),
+    default="evaluations",
+    show_default=True,
+)
+@click.option(
+    "--format",
+    "style",
+    type=click.Choice(["parquet", "csv"]),
+    help="The file's format.  [default: by its name's ending]",
+)
+@click.option("--output", type=click.Path(path_type=Path), required=True, help="The file.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
+def export(
+    results: Path | None, table: str, style: str | None, output: Path, as_json: bool
+) -> None:
+    """Write a table to a file of Parquet or CSV, which is replaced if it is there.
+
+    In CSV an empty field is a null and lists are JSON. docs/results.md defines every column.
+
+    Example: runner results export --format csv --output evaluations.csv
+    """
+    from runner.store import Store
+
+    style = style or _style_of(output)
+    rows = Store.open(results_folder(results)).export(table, output, style)
+    if as_json:
+        click.echo(json.dumps({"table": table, "rows": rows, "file": str(output)}))
+    else:
+        click.echo(f"{output}: {rows} rows of {table}")
+
+
+def _style_of(output: Path) -> str:
+    style = output.suffix.removeprefix(".").lower()
+    if style not in ("parquet", "csv"):
+        raise InputError(
+            "the name doesn't say what to write: end it with .parquet or .csv, or give --format",
+            file=output,
+        )
+    return style
 
 
 @command.command("check")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from runner.store.check import LOST, Problem
 from runner.store.key import key, stem, stem_of
+from runner.store.merge import Merged
 from runner.store.repair import Repaired
 from runner.store.results import Run, Store, Wanted
 from runner.store.reuse import Reuse, Stale
@@ -15,6 +16,7 @@ __all__ = [
     "OUTCOMES",
     "PREDICTIONS",
     "RUNS",
+    "Merged",
     "Problem",
     "Repaired",
     "Reuse",

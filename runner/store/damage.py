@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow as pa
 
+from runner.errors import RunnerError
 from runner.store.tables import DamageError, Table, reason
 
 _COMMIT = re.compile(r"\d{20}\.json")
@@ -52,6 +54,31 @@ def find_damage(table: Table) -> Iterator[Damage]:
         return
     faults = list(_log_damage(table))
     yield from faults or _data_damage(table)
+
+
+def raise_damage(tables: Iterable[Table], error: BaseException) -> None:
+    """Raises DamageError where a file of the tables is what an error came of."""
+    for table in tables:
+        for found in find_damage(table):
+            raise DamageError(found.text, file=found.file) from error
+
+
+@contextlib.contextmanager
+def refusing_damage(*tables: Table) -> Iterator[None]:
+    """Within it an error that comes of a damaged file says so.
+
+    Raises:
+        DamageError: A file can't be read.
+        RunnerError: Something else kept rows from being read or written, such as a full disk.
+    """
+    import duckdb
+    from deltalake.exceptions import DeltaError
+
+    try:
+        yield
+    except (duckdb.Error, DeltaError, pa.ArrowException) as error:
+        raise_damage(tables, error)
+        raise RunnerError(reason(error), file=tables[0].uri) from error
 
 
 def unreadable(file: str, table: Table) -> str | None:

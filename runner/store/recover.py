@@ -6,16 +6,16 @@ import json
 import os
 import time
 import uuid
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from runner.store.scan import (
     columns_of,
     create_scan,
-    identity,
     quoted,
     quoted_list,
+    same_row,
     work_connection,
 )
 from runner.store.tables import Table
@@ -23,14 +23,6 @@ from runner.store.tables import Table
 if TYPE_CHECKING:
     from deltalake import DeltaTable
     from duckdb import DuckDBPyConnection
-
-
-# What rows that are one and the same have in common. A merge of stores numbers attempts anew.
-_SAME: Mapping[str, Callable[[Sequence[str]], str]] = {
-    "attempts": lambda names: f"key, run_id, {identity([n for n in names if n != 'attempt'])}",
-    "predictions": lambda names: "key",
-    "runs": lambda names: f"run_id, {identity(names)}",
-}
 
 
 def add_missing(
@@ -90,7 +82,7 @@ def _rank(connection: DuckDBPyConnection, table: Table, files: Sequence[str], pr
         "create table files as select * from "
         f"(values {', '.join(rows)}) as files(filename, side, size)"
     )
-    same = _SAME[table.name](columns_of(connection, "found"))
+    same = same_row(table.name, columns_of(connection, "found"))
     connection.execute(
         f"""
         create table ranked as

@@ -16,6 +16,8 @@ import pyarrow as pa
 from runner.errors import InputError
 from runner.store import schema
 from runner.store.check import Problem, problems
+from runner.store.export import export_view
+from runner.store.merge import Merged, merge_attempts, merge_rows
 from runner.store.repair import Repaired, repair_table
 from runner.store.reuse import Reuse, plan_reuse
 from runner.store.tables import DamageError, Table, alone
@@ -70,6 +72,7 @@ class Run:
     machine: str
 
 
+_AT_WORK = "another process is compacting or merging these results: try again when it has ended"
 _LOST_RUNS = """
 select run_id, any_value(study) as study, min(started_at) as started_at from attempts
 where run_id is not null and run_id not in (select run_id from runs where started_at is not null)
@@ -269,6 +272,43 @@ class Store:
         """What is wrong with the stored rows; empty where all is well."""
         return problems(self._by_name())
 
+    def export(self, view: str, path: str | Path, style: str) -> int:
+        """Writes a view to a file, a part at a time; how many rows it has. Their order is open.
+
+        Args:
+            view: ``evaluations``, ``attempts``, ``predictions`` or ``runs``.
+            path: The file; one that is there is replaced when the new one is whole.
+            style: ``parquet`` or ``csv``; lists in CSV are JSON.
+
+        Raises:
+            InputError: The file can't be written.
+            DamageError: A file of the store can't be read.
+        """
+        name = "attempts" if view == "evaluations" else view
+        return export_view(self._by_name()[name], view, Path(path), style)
+
+    def merge(self, other: Store) -> Merged:
+        """Takes the rows of another store in; safe beside writers of both.
+
+        All attempts are kept. Where both stores have a key its attempts are numbered anew by the
+        time at which they started. A row that is there already isn't taken again: merging twice
+        changes nothing, and a merge that was killed is completed by the next.
+
+        Raises:
+            InputError: The other is this store, or another process is compacting this one.
+            DamageError: A file can't be read.
+        """
+        if os.path.samefile(self.path, other.path):
+            raise InputError("a store can't be merged into itself", file=other.path)
+        with alone(self.path) as free:
+            if not free:
+                raise InputError(_AT_WORK, file=self.path)
+            # As a run writes them: predictions before their rows, and these after their run.
+            predictions = merge_rows(self._predictions, other._predictions)
+            runs = merge_rows(self._runs, other._runs)
+            attempts, renumbered = merge_attempts(self._attempts, other._attempts)
+        return Merged(attempts, predictions, runs, renumbered)
+
     def repair(self) -> list[Repaired]:
         """Sets damaged files aside, in ``damaged/``, and keeps every row that can be read.
 
@@ -282,7 +322,7 @@ class Store:
         """
         with alone(self.path) as free:
             if not free:
-                raise InputError("somebody else is at work on these results", file=self.path)
+                raise InputError(_AT_WORK, file=self.path)
             done = [found for table in self._tables() if (found := repair_table(table))]
             for table in self._tables():
                 table.create()

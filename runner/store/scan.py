@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 PLACE = ("filename", "file_row_number")
 """The columns of a view that say where a row stands."""
 
-_MEMORY = "1GB"
+_MEMORY = "800MB"
 
 
 @contextlib.contextmanager
 def work_connection() -> Iterator[DuckDBPyConnection]:
-    """A connection for work on whole tables: it keeps to a gigabyte and spills the rest to disk."""
+    """A connection for work on whole tables: it keeps to some memory and spills the rest to disk."""
     import duckdb
 
     with (
@@ -65,6 +65,21 @@ def columns_of(connection: DuckDBPyConnection, view: str) -> list[str]:
 def identity(columns: Sequence[str]) -> str:
     """SQL for a number that rows have in common where they agree in all of these columns."""
     return f"hash({', '.join(identifier(name) for name in sorted(columns))})"
+
+
+def same_row(table: str, columns: Sequence[str]) -> str:
+    """SQL for what rows that are one and the same have in common, for a ``group by``.
+
+    A merge of stores numbers attempts anew. Predictions of one key are equal, but for what has no
+    seed.
+    """
+    match table:
+        case "attempts":
+            return f"key, run_id, {identity([name for name in columns if name != 'attempt'])}"
+        case "predictions":
+            return "key"
+        case _:
+            return f"run_id, {identity(columns)}"
 
 
 def identifier(name: str) -> str:

@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import pyarrow as pa
 
@@ -175,6 +175,31 @@ class Table:
                 raise RunnerError(
                     f"rows can't be written: {reason(error)}", file=self.uri
                 ) from error
+
+    def write(
+        self,
+        moment: DeltaTable,
+        rows: pa.RecordBatchReader,
+        *,
+        mode: Literal["append", "overwrite"],
+    ) -> None:
+        """Commits rows as they come, without holding them all.
+
+        Args:
+            moment: The table as it was when the rows were chosen.
+            rows: With the schema's types; columns may be missing.
+            mode: ``overwrite``: instead of the rows of that moment. What others have appended
+                since stays.
+        """
+        from deltalake import WriterProperties, write_deltalake
+
+        write_deltalake(
+            moment,
+            rows,
+            mode=mode,
+            schema_mode="merge",
+            writer_properties=WriterProperties(compression="ZSTD"),
+        )
 
     def conform(self, rows: pa.Table) -> pa.Table:
         """Rows with the schema's columns, types and order. Raises as :meth:`append` does."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from runner.errors import InputError
-from runner.store.damage import find_damage
+from runner.store.damage import raise_damage
 from runner.store.scan import columns_of, create_scan, quoted_list
 from runner.store.tables import DamageError, Table
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     import duckdb
-    from duckdb import Statement
+    from duckdb import DuckDBPyConnection, Statement
 
 # One row a key. Infra says nothing of the evaluation, so any other outcome comes before it.
 _EVALUATIONS = """
@@ -66,20 +66,7 @@ class Views:
         self._connection = duckdb.connect(":memory:")
         # Timestamps are stored in UTC; without this they'd be shown in the reader's zone.
         self._connection.execute("set TimeZone = 'UTC'")
-        # Out of the way of `show tables`.
-        self._connection.execute("create schema stored")
-        readable: list[str] = []
-        for name, table in tables.items():
-            read = table.files() if files is None else files[name]
-            try:
-                create_scan(self._connection, f"stored.{name}", table.schema, read)
-            except duckdb.Error as error:
-                raise DamageError(_one_line(str(error)), file=table.uri) from error
-            columns = columns_of(self._connection, f"stored.{name}")
-            self._connection.execute(_VIEWS[name](columns))
-            readable += read
-        if "attempts" in tables:
-            self._connection.execute(_EVALUATIONS)
+        readable = create_views(self._connection, tables, files)
         self._lock(readable)
 
     def __enter__(self) -> Views:
@@ -144,9 +131,7 @@ class Views:
         )
         if isinstance(error, of_the_query):
             return
-        for table in self._tables.values():
-            for found in find_damage(table):
-                raise DamageError(found.text, file=found.file) from error
+        raise_damage(self._tables.values(), error)
 
     def _lock(self, files: Sequence[str]) -> None:
         for setting in (
@@ -156,6 +141,30 @@ class Views:
             "lock_configuration = true",
         ):
             self._connection.execute(f"set {setting}")
+
+
+def create_views(
+    connection: DuckDBPyConnection,
+    tables: Mapping[str, Table],
+    files: Mapping[str, Sequence[str]] | None = None,
+) -> list[str]:
+    """Makes the views of :class:`Views` in a connection; the files that they read."""
+    import duckdb
+
+    # Out of the way of `show tables`.
+    connection.execute("create schema stored")
+    readable: list[str] = []
+    for name, table in tables.items():
+        read = table.files() if files is None else files[name]
+        try:
+            create_scan(connection, f"stored.{name}", table.schema, read)
+        except duckdb.Error as error:
+            raise DamageError(_one_line(str(error)), file=table.uri) from error
+        connection.execute(_VIEWS[name](columns_of(connection, f"stored.{name}")))
+        readable += read
+    if "attempts" in tables:
+        connection.execute(_EVALUATIONS)
+    return readable
 
 
 def _attempts_view(columns: list[str]) -> str:

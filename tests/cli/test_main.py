@@ -20,6 +20,8 @@ COMMANDS = [
     ["results"],
     ["results", "compact"],
     ["results", "check"],
+    ["results", "merge"],
+    ["results", "export"],
     ["doctor"],
 ]
 
