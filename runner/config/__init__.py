@@ -1,14 +1,17 @@
 """Studies' files, checked before anything runs."""
 
-from runner.config.study import Sandbox, SweepStudy, TaskEntry, load_study
+from runner.config.study import PLATFORMS, Competition, Sandbox, SweepStudy, TaskEntry, load_study
 from runner.config.systems import SystemEntry
-from runner.config.tasks import load_tasks, located
+from runner.config.tasks import load_leaderboard, load_tasks, located
 
 __all__ = [
+    "PLATFORMS",
+    "Competition",
     "Sandbox",
     "SweepStudy",
     "SystemEntry",
     "TaskEntry",
+    "load_leaderboard",
     "load_study",
     "load_tasks",
     "located",

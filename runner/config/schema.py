@@ -103,23 +103,29 @@ class SandboxKeys(_Keys):
     file_size: Annotated[int, BeforeValidator(size_bytes)] = _UNLIMITED
 
 
-class FileTaskKeys(_Keys):
+class _TaskKeys(_Keys):
+    """What every task may have."""
+
+    name: Name | None = None
+    positive: str | None = None
+    leaderboard: str | None = Field(default=None, min_length=1)
+    teams: int | None = Field(default=None, ge=1)
+    winning: float | None = Field(default=None, gt=0, le=1)
+
+
+class FileTaskKeys(_TaskKeys):
     """A task in a file."""
 
     file: str = Field(min_length=1)
     target: str
-    name: Name | None = None
-    positive: str | None = None
     test: str | None = Field(default=None, min_length=1)
     categorical: list[str] = []
 
 
-class BundledTaskKeys(_Keys):
+class BundledTaskKeys(_TaskKeys):
     """A data set that scikit-learn brings along."""
 
     sklearn: str
-    name: Name | None = None
-    positive: str | None = None
 
 
 class EstimatorKeys(_Keys):
@@ -141,6 +147,9 @@ class SweepKeys(_Keys):
     folds: int = Field(default=5, ge=2, le=127)
     seed: int = Field(default=0, ge=0, lt=2**32)
     systems: list[Any] = Field(min_length=1)
+    platforms: dict[Name, Annotated[list[str], Field(min_length=1)]] | None = Field(
+        default=None, min_length=1
+    )
     sandbox: SandboxKeys = SandboxKeys()
     threads: int = Field(default=1, ge=1)
     timing: Annotated[Literal["packed", "exclusive"], BeforeValidator(_known_timing)] = "packed"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ from runner.config.schema import BundledTaskKeys, FileTaskKeys, SweepKeys, safe_
 from runner.config.systems import SystemEntry, read_systems
 from runner.data import BundledSource, FileSource, TaskSource
 from runner.errors import suggestion
+from runner.models import FAMILIES
 
 _SOURCES: Mapping[str, type[FileTaskKeys] | type[BundledTaskKeys]] = {
     "file": FileTaskKeys,
@@ -20,12 +21,39 @@ _SOURCES: Mapping[str, type[FileTaskKeys] | type[BundledTaskKeys]] = {
 }
 
 
+PLATFORMS: Mapping[str, tuple[str, ...]] = {
+    "Azure": ("C-AP", "C-BPM", "C-BDT", "C-DF", "C-DJ", "C-NN", "C-SVM", "C-LR"),
+    "Amazon": ("A-LR",),
+}
+"""The paper's platforms, those of a study that names none."""
+
+
+@dataclass(frozen=True)
+class Competition:
+    """What a study says of the competition that a task is from.
+
+    Attributes:
+        leaderboard: The file of the teams' scores; None where there is none.
+        teams: How many took part, where the file lacks some.
+        winning: The AUC of the winning code, where it isn't the leaderboard's best.
+    """
+
+    leaderboard: Path | None
+    teams: int | None
+    winning: float | None
+
+
 @dataclass(frozen=True)
 class TaskEntry:
-    """A task of a study: what it is called and where it is."""
+    """A task of a study: what it is called and where it is.
+
+    Attributes:
+        competition: None where the study says nothing of one.
+    """
 
     name: str
     source: TaskSource
+    competition: Competition | None = None
 
 
 @dataclass(frozen=True)
@@ -65,6 +93,7 @@ class SweepStudy:
         repeats: How often each evaluation is made.
         share_fits: Whether configurations that one fit passes through are read off it.
         predictions: Whether the store keeps the predictions.
+        platforms: Sets of systems that somebody offers together, by name.
         lines: Where in the file everything stands; ``line`` reads it.
     """
 
@@ -82,6 +111,7 @@ class SweepStudy:
     repeats: int
     share_fits: bool
     predictions: bool
+    platforms: Mapping[str, tuple[str, ...]]
     lines: Mapping[Location, int] = field(repr=False, compare=False)
 
     def line(self, *location: str | int) -> int:
@@ -103,6 +133,8 @@ def load_study(path: Path) -> SweepStudy:
     keys = problems.validated(SweepKeys, document.content, ())
     tasks = _read_tasks(document, problems)
     systems = read_systems(document.content.get("systems"), problems, path.parent)
+    if keys is not None and keys.platforms is not None:
+        _check_platforms(keys.platforms, [system.name for system in systems], problems)
     if keys is not None and keys.threads > keys.sandbox.cpus:
         problems.add(
             ("threads",),
@@ -125,8 +157,28 @@ def load_study(path: Path) -> SweepStudy:
         repeats=keys.repeats,
         share_fits=keys.share_fits,
         predictions=keys.predictions,
+        platforms=_platforms(keys),
         lines=document.lines,
     )
+
+
+def _check_platforms(
+    platforms: Mapping[str, Sequence[str]], systems: Sequence[str], problems: Problems
+) -> None:
+    known = list(dict.fromkeys([*systems, *FAMILIES]))
+    for platform, members in platforms.items():
+        for index, name in enumerate(members):
+            place = ("platforms", platform, index)
+            if name not in known:
+                problems.add(place, f"no system {name!r} for a platform: {suggestion(name, known)}")
+            elif name in members[:index]:
+                problems.add(place, f"{platform} has {name!r} twice; give it once")
+
+
+def _platforms(keys: SweepKeys) -> Mapping[str, tuple[str, ...]]:
+    if keys.platforms is None:
+        return PLATFORMS
+    return {platform: tuple(members) for platform, members in keys.platforms.items()}
 
 
 def _read_tasks(document: Document, problems: Problems) -> tuple[TaskEntry, ...]:
@@ -161,20 +213,34 @@ def _read_task(
     keys = problems.validated(_SOURCES[given[0]], content, location)
     if keys is None:
         return None
+    folder = document.path.parent
+    competition = _read_competition(keys, folder, location, problems)
     if isinstance(keys, BundledTaskKeys):
-        return TaskEntry(keys.name or keys.sklearn, BundledSource(keys.sklearn, keys.positive))
+        source = BundledSource(keys.sklearn, keys.positive)
+        return TaskEntry(keys.name or keys.sklearn, source, competition)
     name = keys.name or _stem(keys.file)
     try:
         safe_name(name)
     except ValueError as error:
         problems.add((*location, "file"), f"the task's name {error}; give it a `name`")
         return None
-    folder = document.path.parent
     test = None if keys.test is None else folder / keys.test
-    source = FileSource(
-        folder / keys.file, keys.target, keys.positive, test, tuple(keys.categorical)
-    )
-    return TaskEntry(name, source)
+    file = FileSource(folder / keys.file, keys.target, keys.positive, test, tuple(keys.categorical))
+    return TaskEntry(name, file, competition)
+
+
+def _read_competition(
+    keys: FileTaskKeys | BundledTaskKeys, folder: Path, location: Location, problems: Problems
+) -> Competition | None:
+    if keys.leaderboard is None and keys.teams is not None:
+        problems.add(
+            (*location, "teams"),
+            "teams says how many a leaderboard should have; give the `leaderboard` too",
+        )
+    if keys.leaderboard is None and keys.winning is None:
+        return None
+    file = None if keys.leaderboard is None else folder / keys.leaderboard
+    return Competition(file, keys.teams, keys.winning)
 
 
 def _with_text(

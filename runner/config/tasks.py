@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 
 from runner.config.study import SweepStudy
 from runner.data import BundledSource, Split, Task, TaskError, load, split
-from runner.errors import InputError
+from runner.errors import InputError, suggestion
+from runner.mlbench.leaderboard import Leaderboard, read_leaderboard
 
 
 def load_tasks(study: SweepStudy) -> tuple[tuple[Task, ...], tuple[Split, ...]]:
@@ -29,9 +31,44 @@ def load_tasks(study: SweepStudy) -> tuple[tuple[Task, ...], tuple[Split, ...]]:
                     f"tasks {twin!r} and {task.name!r} are the same data; leave one out",
                     key="sklearn" if isinstance(entry.source, BundledSource) else "file",
                 )
+            load_leaderboard(study, index)
             splits.append(split(task, folds=study.folds, holdout=study.holdout, seed=study.seed))
             tasks.append(task)
     return tuple(tasks), tuple(splits)
+
+
+def load_leaderboard(study: SweepStudy, index: int) -> Leaderboard | None:
+    """The leaderboard of the competition that a task is from; None where the study names none.
+
+    Args:
+        study: The study.
+        index: The task's, in the file's order.
+
+    Raises:
+        InputError: The file isn't there or isn't a leaderboard, or has more teams than the study
+            says; with file and line.
+    """
+    competition = study.tasks[index].competition
+    if competition is None or competition.leaderboard is None:
+        return None
+    file = competition.leaderboard
+
+    def problem(key: str, message: str) -> InputError:
+        return InputError(message, file=study.path, line=study.line("tasks", index, key))
+
+    if not file.is_file():
+        near = sorted(path.name for path in file.parent.glob("*.csv"))
+        hint = f": {suggestion(file.name, near)}" if near else ""
+        raise problem("leaderboard", f"there is no leaderboard {file}{hint}")
+    found = read_leaderboard(file, winning=competition.winning)
+    if competition.teams is None:
+        return found
+    if competition.teams < found.teams:
+        raise problem(
+            "teams",
+            f"teams must be at least {found.teams}, as many as {file} has, not {competition.teams}",
+        )
+    return replace(found, teams=competition.teams)
 
 
 @contextmanager
