@@ -114,7 +114,7 @@ def load(store: Store, run_id: str | None = None) -> Rows:
     Raises:
         InputError: There is no such run.
     """
-    run_id = _find_run(store, run_id)
+    run_id = find_run(store, run_id)
     (run,) = store.query(_RUN, {"run_id": run_id}).to_pylist()
     rows = [Row(**row) for row in store.query(_ROWS, {"run_id": run_id}).to_pylist()]
     groups = json.loads(run["plan"] or "[]")
@@ -122,7 +122,12 @@ def load(store: Store, run_id: str | None = None) -> Rows:
     return Rows(run_id, run["study"] or "", run["ended_at"] is not None, pairs)
 
 
-def _find_run(store: Store, run_id: str | None) -> str:
+def find_run(store: Store, run_id: str | None = None) -> str:
+    """The run of that name; by default the latest one that planned anything.
+
+    Raises:
+        InputError: There is no such run.
+    """
     known = [str(name) for name in store.query(_RUNS)["run_id"].to_pylist()]
     if not known:
         raise InputError("no run is recorded here; `runner sweep` makes one", file=store.path)

@@ -1,0 +1,289 @@
+"""What a run found, as mlbench's study, summed up inside the store's database.
+
+The rules are those of runner.report.summary and times; here no evaluation becomes a Python object
+unless its configuration might be the selected one.
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from runner.errors import InputError
+from runner.mlbench.study import Result, Study, System, Task, Winning
+from runner.mlbench.tables import LOGISTIC_REGRESSION
+from runner.models import family
+from runner.report.rows import find_run
+from runner.selection import Scored, select
+from runner.store import Store
+
+AZURE = ("C-AP", "C-BPM", "C-BDT", "C-DF", "C-DJ", "C-NN", "C-SVM", "C-LR")
+AMAZON = ("A-LR",)
+OTHERS = "Others"
+"""The platform of the systems that are in no other."""
+# The same model from two vendors: table 10 sets them side by side.
+_MODELS = {"A-LR": LOGISTIC_REGRESSION}
+
+# Reading and joining a million rows is what takes the time, so one query does it, once. Means of
+# the database may differ from exact ones in the last digits: they only narrow the choice of a
+# configuration down, and runner.selection makes it.
+_PAIRS = """
+with planned as (
+    select unnest(planned_keys) as key, unnest(range(len(planned_keys))) as place
+    from runs where run_id = $run_id
+),
+pairs as (
+    select unnest(range(len($first))) as pair, unnest($first) as first, unnest($end) as "end",
+        unnest($folds) as folds, unnest($repeats) as repeats, unnest($ids) as ids,
+        unnest($systems) as system
+),
+found as materialized (
+    select place, stage, system, task_fingerprint, configuration, configuration_id, fold,
+        coalesce(repeat, 0) as repeat, outcome, fit_seconds,
+        case when outcome = 'ok' and isfinite(score) then score end as score,
+        coalesce(timing, 'packed')
+            || case when json_extract_string(enforced, '$.size') = 'fitted'
+                then ' in a shrunk sandbox' else '' end as kind
+    from planned join evaluations using (key)
+),
+cv as materialized (
+    select pair, folds, repeats, found.* exclude (configuration_id, system),
+        coalesce(ids[1 + (place - first) // folds % nullif(len(ids), 0)], configuration_id) as id
+    from found join pairs on place >= first and place < "end"
+),
+by_fold as (
+    select pair, id, fold, any_value(folds) as folds, avg(score) as mean,
+        count(score) = any_value(repeats) as complete
+    from cv group by pair, id, fold
+),
+by_configuration as (
+    select pair, id, avg(mean) as mean from by_fold
+    group by pair, id having count(*) filter (complete) = any_value(folds)
+),
+candidates as (
+    select pair, id from by_configuration
+    qualify mean >= max(mean) over (partition by pair) - 1e-9
+),
+chosen as (
+    select pair, list({id: id, configuration: configuration, fold: fold, repeat: repeat,
+        outcome: outcome, score: score} order by id, fold, repeat) as candidates
+    from cv semi join candidates using (pair, id) group by pair
+),
+kept as (
+    select kind from found where fit_seconds is not null
+    group by kind order by count(*) desc, kind limit 1
+),
+by_evaluation as (
+    select pair, id, fold, any_value(repeats) as repeats, avg(fit_seconds) as seconds,
+        count(fit_seconds) as times
+    from cv where fit_seconds is not null group by pair, id, fold
+),
+once as (
+    select pair, fsum(seconds) as total, count(distinct id) as timed,
+        bool_or(times < repeats) as lacking
+    from by_evaluation group by pair
+),
+by_repeat as (
+    select pair, repeat, fsum(fit_seconds) as total from cv where fit_seconds is not null
+    group by pair, repeat
+),
+middle as (select pair, median(total) as total from by_repeat group by pair),
+counted as (
+    select pair, any_value(repeats) as repeats, list(distinct task_fingerprint) as fingerprints,
+        bool_or(fit_seconds is not null and kind is distinct from (select kind from kept)) as mixed,
+        count(*) as rows, count(*) filter (outcome = 'ok') as ok,
+        min(outcome) filter (outcome <> 'ok') as bad
+    from cv group by pair
+),
+tests as (
+    select pair, list({configuration: test.configuration, outcome: test.outcome,
+        score: test.score} order by test.place) as tests
+    from (select distinct pair, task_fingerprint from cv) as known join pairs using (pair)
+        join found as test on test.stage = 'test' and test.system = pairs.system
+            and test.task_fingerprint = known.task_fingerprint
+    group by pair
+)
+select counted.*, chosen.candidates, once.timed,
+    case when mixed then null when repeats < 2 or lacking then once.total else middle.total end
+        as seconds, tests.tests
+from counted left join chosen using (pair) left join once using (pair)
+    left join middle using (pair) left join tests using (pair)
+order by pair
+"""
+
+_RUN = "select study, plan from runs where run_id = $run_id"
+
+
+def load_study(
+    store: Store,
+    run_id: str | None = None,
+    *,
+    tasks: Iterable[Task] = (),
+    systems: Iterable[System] = (),
+    platforms: Mapping[str, Sequence[str]] | None = None,
+) -> Study:
+    """A run's outcome.
+
+    Args:
+        store: Where it is.
+        run_id: The run; by default the latest one that planned anything.
+        tasks: What is known of tasks besides results: size, leaderboard, winning code.
+        systems: What is known of systems that aren't model families of ours.
+        platforms: Systems by platform; by default the paper's two. Systems that are in none are
+            ``OTHERS``.
+
+    Raises:
+        InputError: There is no such run.
+    """
+    run_id = find_run(store, run_id)
+    (run,) = store.query(_RUN, {"run_id": run_id}).to_pylist()
+    groups = json.loads(run["plan"] or "[]")
+    facts = {task.name: _competition(task) for task in tasks}
+    names = list(dict.fromkeys(group["task"] for group in groups))
+    known = {system.name: system for system in systems}
+    found = [
+        known.get(name) or _system(name) for name in dict.fromkeys(g["system"] for g in groups)
+    ]
+    listed = {name: facts.get(name, Task(name)) for name in names}
+    return Study(
+        name=run["study"] or "",
+        tasks=tuple(listed.values()),
+        systems=tuple(found),
+        platforms=_platforms([system.name for system in found], platforms),
+        results=tuple(
+            _ranked(result, listed[result.task]) for result in _results(store, run_id, groups)
+        ),
+    )
+
+
+@dataclass(frozen=True)
+class _Selected:
+    """A pair's selected configuration."""
+
+    configuration: str
+    mean: float
+    folds: tuple[float, ...]
+
+
+def _results(store: Store, run_id: str, groups: Sequence[Mapping[str, Any]]) -> Iterator[Result]:
+    if not groups:
+        return
+    rows = store.query(_PAIRS, {"run_id": run_id, **_places(groups)}).to_pylist()
+    found = {row["pair"]: row for row in rows}
+    for pair, group in enumerate(groups):
+        if pair in found:
+            yield _result(group, found[pair])
+        else:
+            yield Result(group["task"], group["system"], why="no evaluation has a row")
+
+
+def _places(groups: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
+    """Where each pair's keys stand among the planned ones, and what they are of."""
+    ends = [0]
+    for group in groups:
+        ends.append(ends[-1] + group["keys"])
+    return {
+        "first": ends[:-1],
+        "end": ends[1:],
+        "folds": [group["folds"] for group in groups],
+        "repeats": [group["repeats"] for group in groups],
+        "systems": [group["system"] for group in groups],
+        "ids": [group.get("configuration_ids") or [] for group in groups],
+    }
+
+
+def _result(group: Mapping[str, Any], row: Mapping[str, Any]) -> Result:
+    result = Result(
+        group["task"],
+        group["system"],
+        configurations=row["timed"],
+        total_seconds=row["seconds"],
+        why=_why(group, row),
+    )
+    selected = _selected(group, row["candidates"] or [])
+    if selected is None:
+        return result
+    tests = [test for test in row["tests"] or [] if test["configuration"] == selected.configuration]
+    failed = next((test["outcome"] for test in tests if test["outcome"] != "ok"), None)
+    complete = failed is None and len(tests) >= group["repeats"]
+    return replace(
+        result,
+        configuration=selected.configuration,
+        cv_auc=selected.mean,
+        fold_aucs=selected.folds,
+        auc=statistics.fmean(test["score"] for test in tests) if complete else None,
+        why=result.why if complete else _and(result.why, f"the refit is {failed or 'missing'}"),
+    )
+
+
+def _selected(
+    group: Mapping[str, Any], candidates: Sequence[Mapping[str, Any]]
+) -> _Selected | None:
+    scored = [
+        Scored(row["id"], row["fold"], row["outcome"], row["score"], row["repeat"])
+        for row in candidates
+    ]
+    selection = select(scored, group["folds"], group["repeats"])
+    if selection is None:
+        return None
+    own = [row for row in candidates if row["id"] == selection.configuration_id]
+    folds = range(group["folds"])
+    return _Selected(
+        own[0]["configuration"],
+        selection.mean,
+        tuple(statistics.fmean(row["score"] for row in own if row["fold"] == f) for f in folds),
+    )
+
+
+def _and(*reasons: str) -> str:
+    return "; ".join(filter(None, reasons))
+
+
+def _why(group: Mapping[str, Any], row: Mapping[str, Any]) -> str:
+    if row["mixed"]:
+        return "some times are of another kind than the table's"
+    if row["rows"] == row["ok"]:
+        return "" if row["rows"] == group["keys"] else "some evaluations have no row yet"
+    bad = row["rows"] - row["ok"]
+    return f"{bad} of {group['keys']} evaluations aren't ok ({row['bad']})"
+
+
+def _competition(task: Task) -> Task:
+    """The task with what its leaderboard says of it."""
+    board = task.leaderboard
+    if board is None:
+        return task
+    score, model = board.winning_score, task.winning.model if task.winning else None
+    return replace(task, teams=board.teams, winning=Winning(score, board.rank(score), model))
+
+
+def _ranked(result: Result, task: Task) -> Result:
+    if task.leaderboard is None or result.auc is None:
+        return result
+    return replace(result, rank=task.leaderboard.rank(result.auc))
+
+
+def _system(name: str) -> System:
+    try:
+        linear = family(name).linear
+    except InputError:
+        # A user's own class, of which the store knows nothing but its name.
+        linear = None
+    return System(name, _MODELS.get(name, name), linear)
+
+
+def _platforms(
+    systems: Sequence[str], given: Mapping[str, Sequence[str]] | None
+) -> dict[str, tuple[str, ...]]:
+    wanted = {"Azure": AZURE, "Amazon": AMAZON} if given is None else given
+    found = {
+        name: tuple(system for system in members if system in systems)
+        for name, members in wanted.items()
+    }
+    placed = {system for members in found.values() for system in members}
+    others = tuple(system for system in systems if system not in placed)
+    found = {name: members for name, members in found.items() if members}
+    return found | ({OTHERS: others} if others else {})
