@@ -11,6 +11,10 @@ from runner.mlbench.capacity import Capacities
 from runner.mlbench.leaderboard import Leaderboard, quality_tolerance
 
 Time = Literal["total", "average"]
+LOGISTIC_REGRESSION = "C-LR"
+"""The model that table 10 compares across platforms."""
+MODELS: Mapping[str, str] = {"A-LR": LOGISTIC_REGRESSION}
+"""Systems that are another platform's version of a model; the others are models of their own."""
 
 
 @dataclass(frozen=True)

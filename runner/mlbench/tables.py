@@ -9,14 +9,12 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-from runner.mlbench.study import Result, Study, Task
+from runner.mlbench.study import LOGISTIC_REGRESSION, Result, Study, Task
 
 WINNING = "Winning"
 """Stands in for a platform where table 8 has the winning codes."""
 HIGH = 10.0
 """The tolerance (percent) of table 11."""
-LOGISTIC_REGRESSION = "C-LR"
-"""The model of table 10."""
 TIED = "/"
 """Between the names of tied systems."""
 

@@ -8,25 +8,21 @@ from __future__ import annotations
 
 import json
 import statistics
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from runner.config import PLATFORMS
 from runner.errors import InputError
-from runner.mlbench.study import Result, Study, System, Task, Winning
-from runner.mlbench.tables import LOGISTIC_REGRESSION
+from runner.mlbench.setting import Setting
+from runner.mlbench.study import MODELS, Result, Study, System, Task, Winning
 from runner.models import family
 from runner.report.rows import find_run
 from runner.selection import Scored, select
 from runner.store import Store
 
-AZURE = ("C-AP", "C-BPM", "C-BDT", "C-DF", "C-DJ", "C-NN", "C-SVM", "C-LR")
-AMAZON = ("A-LR",)
 OTHERS = "Others"
 """The platform of the systems that are in no other."""
-# The same model from two vendors: table 10 sets them side by side.
-_MODELS = {"A-LR": LOGISTIC_REGRESSION}
-
 # Reading and joining a million rows is what takes the time, so one query does it, once. Means of
 # the database may differ from exact ones in the last digits: they only narrow the choice of a
 # configuration down, and runner.selection makes it.
@@ -114,26 +110,18 @@ from counted left join chosen using (pair) left join once using (pair)
 order by pair
 """
 
-_RUN = "select study, plan from runs where run_id = $run_id"
+_RUN = "select study, plan, setting from runs where run_id = $run_id"
 
 
-def load_study(
-    store: Store,
-    run_id: str | None = None,
-    *,
-    tasks: Iterable[Task] = (),
-    systems: Iterable[System] = (),
-    platforms: Mapping[str, Sequence[str]] | None = None,
-) -> Study:
+def load_study(store: Store, run_id: str | None = None) -> Study:
     """A run's outcome.
+
+    What the run recorded of its tasks and systems is taken from there (``runs.setting``). Systems
+    that are in none of the study's platforms make up one more, ``OTHERS``.
 
     Args:
         store: Where it is.
         run_id: The run; by default the latest one that planned anything.
-        tasks: What is known of tasks besides results: size, leaderboard, winning code.
-        systems: What is known of systems that aren't model families of ours.
-        platforms: Systems by platform; by default the paper's two. Systems that are in none are
-            ``OTHERS``.
 
     Raises:
         InputError: There is no such run.
@@ -141,20 +129,23 @@ def load_study(
     run_id = find_run(store, run_id)
     (run,) = store.query(_RUN, {"run_id": run_id}).to_pylist()
     groups = json.loads(run["plan"] or "[]")
-    facts = {task.name: _competition(task) for task in tasks}
-    names = list(dict.fromkeys(group["task"] for group in groups))
-    known = {system.name: system for system in systems}
-    found = [
-        known.get(name) or _system(name) for name in dict.fromkeys(g["system"] for g in groups)
-    ]
-    listed = {name: facts.get(name, Task(name)) for name in names}
+    setting = Setting.from_json(run["setting"])
+    recorded = {task.name: task for task in setting.tasks}
+    tasks = {
+        group["task"]: _competition(recorded.get(group["task"], Task(group["task"])))
+        for group in groups
+    }
+    known = {system.name: system for system in setting.systems}
+    systems = {
+        group["system"]: known.get(group["system"]) or _system(group["system"]) for group in groups
+    }
     return Study(
         name=run["study"] or "",
-        tasks=tuple(listed.values()),
-        systems=tuple(found),
-        platforms=_platforms([system.name for system in found], platforms),
+        tasks=tuple(tasks.values()),
+        systems=tuple(systems.values()),
+        platforms=_platforms(list(systems), setting.platforms),
         results=tuple(
-            _ranked(result, listed[result.task]) for result in _results(store, run_id, groups)
+            _ranked(result, tasks[result.task]) for result in _results(store, run_id, groups)
         ),
     )
 
@@ -272,13 +263,13 @@ def _system(name: str) -> System:
     except InputError:
         # A user's own class, of which the store knows nothing but its name.
         linear = None
-    return System(name, _MODELS.get(name, name), linear)
+    return System(name, MODELS.get(name, name), linear)
 
 
 def _platforms(
     systems: Sequence[str], given: Mapping[str, Sequence[str]] | None
 ) -> dict[str, tuple[str, ...]]:
-    wanted = {"Azure": AZURE, "Amazon": AMAZON} if given is None else given
+    wanted = PLATFORMS if given is None else given
     found = {
         name: tuple(system for system in members if system in systems)
         for name, members in wanted.items()

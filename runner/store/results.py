@@ -60,6 +60,8 @@ class Run:
         command: As it was typed.
         started_at: With its time zone.
         versions: Of the runner and the libraries, by name.
+        setting: What the study is about, as runner.mlbench.setting writes it; None where the
+            command records none.
     """
 
     run_id: str
@@ -70,6 +72,7 @@ class Run:
     started_at: datetime
     versions: Mapping[str, str]
     machine: str
+    setting: str | None = None
 
 
 _AT_WORK = "another process is compacting or merging these results: try again when it has ended"
@@ -187,6 +190,7 @@ class Store:
             started_at=run.started_at,
             versions=json.dumps(dict(run.versions), sort_keys=True),
             machine=run.machine,
+            setting=run.setting,
         )
 
     def extend_run(self, run_id: str, keys: Iterable[str]) -> None:

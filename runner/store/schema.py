@@ -88,5 +88,6 @@ RUNS = pa.schema(
         ("outcomes", pa.string()),
         ("versions", pa.string()),
         ("machine", pa.string()),
+        ("setting", pa.string()),
     ]
 )

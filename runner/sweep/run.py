@@ -23,6 +23,7 @@ from runner.store import Run, Stale, Store, Wanted
 from runner.sweep import work
 from runner.sweep.costs import cost_model
 from runner.sweep.plan import EXCLUSIVE, Plan
+from runner.sweep.setting import setting
 from runner.sweep.source import Served, SweepSource
 from runner.sweep.versions import environment_versions
 
@@ -238,6 +239,7 @@ class Sweep:
                 started_at=datetime.now(UTC),
                 versions=environment_versions(),
                 machine=engine.machine(),
+                setting=setting(self._plan).to_json(),
             )
         )
         return run_id

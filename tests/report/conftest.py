@@ -98,10 +98,13 @@ def record(tmp_path: Path) -> Callable[..., Store]:
         hours: int = 0,
         tests: tuple[str, ...] = (),
         ended: bool = True,
+        setting: str | None = None,
     ) -> Store:
         store = Store.create(tmp_path / "results")
         begun = START + timedelta(hours=hours)
-        store.begin_run(Run(run_id, "study", "", planned, "runner sweep s.yaml", begun, {}, "m1"))
+        store.begin_run(
+            Run(run_id, "study", "", planned, "runner sweep s.yaml", begun, {}, "m1", setting)
+        )
         if rows:
             store.append(table(rows))
         if tests:

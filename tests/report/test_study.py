@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from runner.errors import InputError
 from runner.mlbench.leaderboard import leaderboard
+from runner.mlbench.setting import Setting
 from runner.mlbench.study import Study, System, Task, Winning
 from runner.mlbench.tables import tables
 from runner.report import summary
@@ -107,11 +107,13 @@ def test_numbers_are_this_runs(record: Record) -> None:
         for fold in range(2)
     ]
     wanted = Wanted("wdbc", "mine", 2, tuple(row["key"] for row in rows), 1, (0, 1))
-    store = record(rows, (wanted,))
-    agrees(load_study(store), store)
-    study = load_study(store, systems=[System("mine", "mine", linear=True)])
+    setting = Setting(systems=(System("mine", "mine", linear=True),)).to_json()
+    store = record(rows, (wanted,), setting=setting)
+    study = load_study(store)
+    agrees(study, store)
     assert study.result("wdbc", "mine").configuration == '{"leaves": 7}'
     assert study.system("mine").linear is True
+    record([], (wanted,), run_id="r2", hours=1)
     assert load_study(store).system("mine").linear is None
     assert study.platforms == {"Others": ("mine",)}
 
@@ -166,12 +168,15 @@ def test_competitions(record: Record) -> None:
         Wanted("wdbc", s, 2, tuple(row["key"] for row in rows if row["system"] == s))
         for s in ("C-LR", "A-LR")
     )
-    store = record([*rows, *tests], groups, tests=tuple(row["key"] for row in tests))
     board = leaderboard([0.9, 0.85, 0.8, 0.7], teams=8, winning=0.8)
     task = Task("wdbc", rows=569, winning=Winning(model="LR"), leaderboard=board)
-    study = load_study(store, tasks=[task])
+    keys = tuple(row["key"] for row in tests)
+    rows += tests
+    store = record(rows, groups, tests=keys, setting=Setting((task,)).to_json())
+    study = load_study(store)
     assert [result.rank for result in study.results] == [2, 4]
-    assert study.task("wdbc") == replace(task, teams=8, winning=Winning(0.8, 3, "LR"))
+    assert study.task("wdbc").rows == 569
+    assert study.task("wdbc").winning == Winning(0.8, 3, "LR")
     found = tables(study)
     assert found["table9"].to_pylist() == [
         {"dataset": "wdbc", "teams": 8, "azure": 25.0, "amazon": 50.0, "winning": 37.5}
@@ -183,8 +188,9 @@ def test_competitions(record: Record) -> None:
     (gap,) = found["table12"].to_pylist()
     assert gap["quality_gap"] == -0.05
     assert gap["ranking_gap_percent"] == -12.5
-    other = load_study(store, platforms={"mine": ["A-LR", "C-LR", "C-NN"]})
-    assert other.platforms == {"mine": ("A-LR", "C-LR")}
+    other = Setting(platforms={"mine": ("A-LR", "C-NN")}).to_json()
+    record([], groups, run_id="r2", hours=1, setting=other)
+    assert load_study(store).platforms == {"mine": ("A-LR",), "Others": ("C-LR",)}
 
 
 def test_no_run(record: Record) -> None:
