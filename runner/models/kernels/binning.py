@@ -13,9 +13,8 @@ BLOCK = 128
 def learn(values: np.ndarray, cuts: np.ndarray) -> int:
     """Cut a column into bins of about equal numbers of rows.
 
-    Each bin takes an even share of the rows that are left, so that a value which fills many bins
-    by itself leaves the others to the rest. With no more distinct values than bins each value
-    has its own.
+    With no more distinct values than bins each value has its own. Otherwise a value that would
+    fill a bin alone has its own, and the other bins share the other rows evenly.
 
     Args:
         values: (rows,), sorted.
@@ -26,22 +25,34 @@ def learn(values: np.ndarray, cuts: np.ndarray) -> int:
     """
     cuts[:] = np.inf
     rows, bins = len(values), len(cuts) + 1
-    distinct = 1
-    for row in range(1, rows):
-        distinct += values[row] != values[row - 1]
-    own = distinct <= bins
-    made, first = 0, 0
-    for row in range(1, rows):
-        below, above = values[row - 1], values[row]
-        if below == above or made == bins - 1:
-            continue
-        if not own and (row - first) * (bins - made) < rows - first:
-            continue
-        # Halved before they are added: the sum of two large numbers may be infinite.
-        middle = 0.5 * below + 0.5 * above
-        cuts[made] = middle if below <= middle < above else below
-        made += 1
-        first = row
+    starts = np.empty(rows + 1, dtype=np.int64)
+    distinct = 0
+    for row in range(rows):
+        if row == 0 or values[row] != values[row - 1]:
+            starts[distinct] = row
+            distinct += 1
+    starts[distinct] = rows
+    sizes = np.diff(starts[: distinct + 1])
+    heavy = sizes * bins >= rows
+    # What is left to be put into bins, from the bin in hand on.
+    heavies, light = heavy.sum(), sizes[~heavy].sum()
+    made, held = 0, 0
+    for value in range(distinct - 1):
+        if heavy[value]:
+            heavies -= 1
+            full = True
+        else:
+            held += sizes[value]
+            room = bins - made - heavies
+            full = held * room >= light or (heavy[value + 1] and (room > 1 or held == light))
+        if made < bins - 1 and (full or distinct <= bins):
+            below, above = values[starts[value + 1] - 1], values[starts[value + 1]]
+            # Halved before they are added: the sum of two large numbers may be infinite.
+            middle = 0.5 * below + 0.5 * above
+            cuts[made] = middle if below <= middle < above else below
+            made += 1
+            light -= held
+            held = 0
     return made
 
 
