@@ -24,6 +24,7 @@ _COMMANDS = {
     "report": "runner.cli.report",
     "query": "runner.cli.query",
     "results": "runner.cli.results",
+    "data": "runner.cli.data",
     "doctor": "runner.cli.doctor",
 }
 

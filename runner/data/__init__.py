@@ -1,5 +1,6 @@
 """Tasks: where they come from, their splits, and their preparation for a fit."""
 
+from runner.data.description import ColumnDescription, TaskDescription, describe
 from runner.data.preparation import (
     PREPARATION_VERSION,
     Prepared,
@@ -16,13 +17,16 @@ __all__ = [
     "PREPARATION_VERSION",
     "BundledSource",
     "Column",
+    "ColumnDescription",
     "FileSource",
     "Prepared",
     "Split",
     "Task",
+    "TaskDescription",
     "TaskError",
     "TaskSource",
     "arrays",
+    "describe",
     "load",
     "prepare",
     "prepared_columns",

@@ -54,6 +54,7 @@ class Pair:
         cv: Its evaluations in cross-validation that have a row.
         missing: How many of the planned ones have none.
         tests: Its evaluations on the test rows.
+        external: The scores that a competition gave back for its configurations.
     """
 
     task: str
@@ -63,6 +64,7 @@ class Pair:
     cv: tuple[Row, ...]
     missing: int
     tests: tuple[Row, ...]
+    external: tuple[Row, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -103,6 +105,11 @@ from evaluations
 semi join (select unnest(planned_keys) as key from runs where run_id = $run_id) using (key)
 """
 
+# Entered by hand at any time, so that no run planned them.
+_EXTERNAL = f"""
+select {", ".join(Row.__annotations__)} from evaluations where stage = 'external'
+"""
+
 
 def load(store: Store, run_id: str | None = None) -> Rows:
     """The rows that a run planned.
@@ -117,8 +124,9 @@ def load(store: Store, run_id: str | None = None) -> Rows:
     run_id = find_run(store, run_id)
     (run,) = store.query(_RUN, {"run_id": run_id}).to_pylist()
     rows = [Row(**row) for row in store.query(_ROWS, {"run_id": run_id}).to_pylist()]
+    external = [Row(**row) for row in store.query(_EXTERNAL).to_pylist()]
     groups = json.loads(run["plan"] or "[]")
-    pairs = tuple(_pairs(groups, run["planned_keys"], rows))
+    pairs = tuple(_pairs(groups, run["planned_keys"], rows, external))
     return Rows(run_id, run["study"] or "", run["ended_at"] is not None, pairs)
 
 
@@ -139,7 +147,10 @@ def find_run(store: Store, run_id: str | None = None) -> str:
 
 
 def _pairs(
-    groups: Sequence[Mapping[str, Any]], planned: Sequence[str], rows: Iterable[Row]
+    groups: Sequence[Mapping[str, Any]],
+    planned: Sequence[str],
+    rows: Iterable[Row],
+    external: Sequence[Row],
 ) -> Iterator[Pair]:
     by_key = {row.key: row for row in rows}
     tests = [row for row in by_key.values() if row.stage == "test"]
@@ -153,8 +164,6 @@ def _pairs(
             for index, key in enumerate(keys)
             if key in by_key
         )
-        fingerprints = {row.task_fingerprint for row in cv}
-        number = {row.configuration: row.configuration_id for row in cv}
         yield Pair(
             task=group["task"],
             system=group["system"],
@@ -162,12 +171,18 @@ def _pairs(
             repeats=group["repeats"],
             cv=cv,
             missing=len(keys) - len(cv),
-            tests=tuple(
-                _numbered(row, number.get(row.configuration))
-                for row in tests
-                if row.system == group["system"] and row.task_fingerprint in fingerprints
-            ),
+            tests=tuple(_alike(tests, group["system"], cv)),
+            external=tuple(_alike(external, group["system"], cv)),
         )
+
+
+def _alike(rows: Iterable[Row], system: str, cv: Sequence[Row]) -> Iterator[Row]:
+    """Those of a system on the task of ``cv``, with the configurations' numbers of there."""
+    fingerprints = {row.task_fingerprint for row in cv}
+    number = {row.configuration: row.configuration_id for row in cv}
+    for row in rows:
+        if row.system == system and row.task_fingerprint in fingerprints:
+            yield _numbered(row, number.get(row.configuration))
 
 
 def _numbered(row: Row, number: int | None) -> Row:

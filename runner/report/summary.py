@@ -38,6 +38,7 @@ SUMMARY = pa.schema(
         ("repeats", pa.int32()),
         ("machines", pa.string()),
         ("fitted", pa.int32()),
+        ("external_auc", pa.float64()),
     ]
 )
 
@@ -135,6 +136,9 @@ def _selected(pair: Pair, selection: Selection | None) -> dict[str, Any]:
         "test_auc": statistics.fmean(_scores(tests)) if outcome == "ok" else None,
         "test_outcome": outcome,
         "refit_seconds": statistics.median(refits) if refits else None,
+        "external_auc": next(
+            (row.score for row in pair.external if row.configuration_id == chosen), None
+        ),
     }
 
 

@@ -132,9 +132,10 @@ def _auc_with_deviation(row: dict[str, Any]) -> str:
 
 
 def _test(row: dict[str, Any]) -> str:
-    if row["test_auc"] is None:
-        return row["test_outcome"] or "-"
-    return f"{row['test_auc']:.4f}"
+    auc = row["test_auc"]
+    own = (row["test_outcome"] or "-") if auc is None else f"{auc:.4f}"
+    external = row["external_auc"]
+    return own if external is None else f"{own} (external {external:.4f})"
 
 
 def _total(row: dict[str, Any]) -> str:

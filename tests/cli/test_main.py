@@ -22,6 +22,10 @@ COMMANDS = [
     ["results", "check"],
     ["results", "merge"],
     ["results", "export"],
+    ["data"],
+    ["data", "list"],
+    ["data", "show"],
+    ["data", "score"],
     ["doctor"],
 ]
 
@@ -57,6 +61,10 @@ def test_every_command_has_help_with_an_example(
         (["query", "select 1"], "results"),
         (["report", "--results", "nowhere"], "nowhere"),
         (["results", "check", "--results", "nowhere"], "nowhere"),
+        (["results", "merge", "nowhere", "--results", "x"], "nowhere"),
+        (["results", "merge", "--results", "x"], "DIR"),
+        (["data", "list", "nowhere.yaml"], "nowhere.yaml"),
+        (["data", "score", "t", "C-LR", "good"], "good"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
