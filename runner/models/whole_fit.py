@@ -47,7 +47,7 @@ class WholeFit(BinaryPathClassifier):
     """A classifier that is fitted as a whole, on labels 0 and 1.
 
     Its score is its ``decision_function``, or without one its probability of the second class:
-    whatever orders rows, so that 0 need not part the classes.
+    whatever orders the rows.
 
     Args:
         estimator: The classifier; a copy of it is fitted.
@@ -78,8 +78,13 @@ class WholeFit(BinaryPathClassifier):
         for _ in stops:
             yield None
 
+    @property
+    def has_margin(self) -> bool:
+        """Whether 0 parts the classes: whether there is a ``decision_function``."""
+        return hasattr(self.estimator_, "decision_function")
+
     def _margin(self, X: np.ndarray) -> np.ndarray:
-        if not hasattr(self.estimator_, "decision_function"):
+        if not self.has_margin:
             return self._chances(X)[:, 1]
         margin = np.asarray(self.estimator_.decision_function(X), np.float64)
         if margin.shape != (len(X),):

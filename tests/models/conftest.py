@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 from sklearn.datasets import load_breast_cancer, load_digits
+
+# Threads that wait by spinning keep each other from a busy machine's few cores. It is read when
+# LightGBM or XGBoost is loaded.
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 SHARED = Path(__file__).parents[3] / "shared" / "data" / "datasets"
 BUNDLED = ("breast_cancer", "digits")

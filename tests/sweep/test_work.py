@@ -62,7 +62,9 @@ def reported(
     task: Mapping[str, np.ndarray], system: str, within: float | None
 ) -> list[dict[str, Any]]:
     report = Reported()
-    argument = Fit(family(system), fits(system), 1, 0, 1, ("no", "yes"), False, retime_within=within)
+    argument = Fit(
+        family(system), fits(system), 1, 0, 1, ("no", "yes"), False, retime_within=within
+    )
     work.fit(task, argument, report)
     return report.records
 
