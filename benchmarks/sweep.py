@@ -138,11 +138,11 @@ def _compare(name: str, task: Task, systems: Sequence[str], trials: int, folder:
     if task.tune is not None:
         _compare_with_tune(name, study, trials, ours, f"at most {task.tune:g}")
     _check(ours.best, theirs["best"])
-    share = ours.cpu_seconds / theirs["fit_seconds"]
+    spent = theirs["cpu_seconds"]
     return (
-        f"{name}: the runner's jobs took {ours.cpu_seconds:.0f} CPU seconds, scoring included, "
-        f"GridSearchCV's fits {theirs['fit_seconds']:.0f} s of their cores, scoring aside: "
-        f"{share:.2f} without start-up and dispatch. The best AUC of every system is the same."
+        f"{name}: the runner's jobs took {ours.cpu_seconds:.0f} CPU seconds, GridSearchCV's "
+        f"processes {spent:.0f}: without start-up and dispatch {ours.cpu_seconds / spent:.2f} would "
+        "be left. The best AUC of every system is the same."
     )
 
 
