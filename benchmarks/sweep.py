@@ -141,8 +141,8 @@ def _compare(name: str, task: Task, systems: Sequence[str], trials: int, folder:
     spent = theirs["cpu_seconds"]
     return (
         f"{name}: the runner's jobs took {ours.cpu_seconds:.0f} CPU seconds, GridSearchCV's "
-        f"processes {spent:.0f}: without start-up and dispatch {ours.cpu_seconds / spent:.2f} would "
-        "be left. The best AUC of every system is the same."
+        f"processes {spent:.0f}: without start-up and dispatch {ours.cpu_seconds / spent:.2f} "
+        "would be left. The best AUC of every system is the same."
     )
 
 
