@@ -115,5 +115,5 @@ DECISION_FOREST = Family(
     linear=False,
     estimator=_estimator,
     cost=_cost,
-    preload=("runner.models.kernels.forest", "runner.models.kernels.bagging"),
+    preload=tuple(f"runner.models.kernels.{name}" for name in ("binning", "forest", "bagging")),
 )

@@ -128,5 +128,5 @@ DECISION_JUNGLE = Family(
     linear=False,
     estimator=_estimator,
     cost=_cost,
-    preload=("runner.models.kernels.jungle", "runner.models.kernels.bagging"),
+    preload=tuple(f"runner.models.kernels.{name}" for name in ("binning", "jungle", "bagging")),
 )
