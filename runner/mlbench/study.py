@@ -90,6 +90,7 @@ class Result:
         fold_aucs: Its AUC in each fold, in order.
         auc: On the test set, of the selected configuration fitted to all training rows.
         rank: What that AUC would have been ranked on the private leaderboard.
+        external: Whether the competition itself gave that AUC, for predictions sent to it.
         total_seconds: Training, summed over configurations and folds, refits apart.
         why: Of what is missing, the reason.
     """
@@ -102,6 +103,7 @@ class Result:
     fold_aucs: tuple[float, ...] = ()
     auc: float | None = None
     rank: int | None = None
+    external: bool = False
     total_seconds: float | None = None
     why: str = ""
 

@@ -43,7 +43,8 @@ found as materialized (
         coalesce(timing, 'packed')
             || case when json_extract_string(enforced, '$.size') = 'fitted'
                 then ' in a shrunk sandbox' else '' end as kind
-    from planned join evaluations using (key)
+    from evaluations left join planned using (key)
+    where place is not null or stage = 'external'
 ),
 cv as materialized (
     select pair, folds, repeats, found.* exclude (configuration_id, system),
@@ -95,10 +96,10 @@ counted as (
     from cv group by pair
 ),
 tests as (
-    select pair, list({configuration: test.configuration, outcome: test.outcome,
-        score: test.score} order by test.place) as tests
+    select pair, list({stage: test.stage, configuration: test.configuration,
+        outcome: test.outcome, score: test.score} order by test.place) as tests
     from (select distinct pair, task_fingerprint from cv) as known join pairs using (pair)
-        join found as test on test.stage = 'test' and test.system = pairs.system
+        join found as test on test.stage <> 'cv' and test.system = pairs.system
             and test.task_fingerprint = known.task_fingerprint
     group by pair
 )
@@ -197,17 +198,27 @@ def _result(group: Mapping[str, Any], row: Mapping[str, Any]) -> Result:
     selected = _selected(group, row["candidates"] or [])
     if selected is None:
         return result
-    tests = [test for test in row["tests"] or [] if test["configuration"] == selected.configuration]
-    failed = next((test["outcome"] for test in tests if test["outcome"] != "ok"), None)
-    complete = failed is None and len(tests) >= group["repeats"]
+    own = [test for test in row["tests"] or [] if test["configuration"] == selected.configuration]
+    auc, failure = _test_auc([test for test in own if test["stage"] == "test"], group["repeats"])
+    # What the competition itself says counts: its labels are not the study's.
+    external = next((test["score"] for test in own if test["stage"] == "external"), None)
     return replace(
         result,
         configuration=selected.configuration,
         cv_auc=selected.mean,
         fold_aucs=selected.folds,
-        auc=statistics.fmean(test["score"] for test in tests) if complete else None,
-        why=result.why if complete else _and(result.why, f"the refit is {failed or 'missing'}"),
+        auc=auc if external is None else external,
+        external=external is not None,
+        why=_and(result.why, failure),
     )
+
+
+def _test_auc(tests: Sequence[Mapping[str, Any]], repeats: int) -> tuple[float | None, str]:
+    """The mean over the refits' repeats, or why there is none."""
+    failed = next((test["outcome"] for test in tests if test["outcome"] != "ok"), None)
+    if failed is not None or len(tests) < repeats:
+        return None, f"the refit is {failed or 'missing'}"
+    return statistics.fmean(test["score"] for test in tests), ""
 
 
 def _selected(

@@ -14,7 +14,7 @@ from runner.mlbench.leaderboard import leaderboard
 from runner.mlbench.setting import Setting
 from runner.mlbench.study import Study, System, Task, Winning
 from runner.mlbench.tables import tables
-from runner.report import summary
+from runner.report import enter_score, summary
 from runner.report.study import load_study
 from runner.store import Store, Wanted
 
@@ -204,3 +204,21 @@ def test_latest_run(record: Record) -> None:
     store = record([], plan()[:1], run_id="r2", hours=1)
     assert len(load_study(store).results) == 1
     assert len(load_study(store, "r1").results) == 4
+
+
+def test_a_competitions_own_score_counts(record: Record) -> None:
+    rows = [
+        evaluation("wdbc", "C-LR", number, fold) | {"score": 0.8 - number / 10, "fit_seconds": 1.0}
+        for number in range(2)
+        for fold in range(2)
+    ]
+    test = evaluation("wdbc", "C-LR", 0, None) | {"score": 0.85}
+    wanted = (Wanted("wdbc", "C-LR", 2, tuple(row["key"] for row in rows)),)
+    store = record([*rows, test], wanted, tests=(test["key"],))
+    assert not load_study(store).result("wdbc", "C-LR").external
+    enter_score(store, "wdbc", "C-LR", 0.6, configuration_id=1)
+    assert load_study(store).result("wdbc", "C-LR").auc == 0.85
+    enter_score(store, "wdbc", "C-LR", 0.7)
+    found = load_study(store).result("wdbc", "C-LR")
+    assert (found.auc, found.external, found.cv_auc) == (0.7, True, 0.8)
+    assert found.total_seconds == 4
