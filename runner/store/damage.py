@@ -12,13 +12,12 @@ from pathlib import Path
 import pyarrow as pa
 
 from runner.errors import RunnerError
+from runner.store.reading import batch_rows
 from runner.store.tables import DamageError, Table, reason
 
 _COMMIT = re.compile(r"\d{20}\.json")
 _CHECKPOINT = re.compile(r"\d{20}\.checkpoint\..*parquet")
 _HINT = "_last_checkpoint"
-# Lists of predictions are long: few rows of them make a batch.
-_BATCH_ROWS = 4096
 
 
 @dataclass(frozen=True)
@@ -86,10 +85,10 @@ def unreadable(file: str, table: Table) -> str | None:
     from pyarrow import parquet
 
     try:
-        with parquet.ParquetFile(file) as content:
+        with parquet.ParquetFile(file, pre_buffer=False) as content:
             fault = table.fault(content.schema_arrow)
             if fault is None:
-                for _ in content.iter_batches(_BATCH_ROWS):
+                for _ in content.iter_batches(batch_rows(content.metadata)):
                     pass
     except (OSError, pa.ArrowException) as error:
         return reason(error)

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from runner.store.damage import refusing_damage
+from runner.store.reading import read_rows
 from runner.store.scan import (
     columns_of,
     create_scan,
     identity,
+    places,
     quoted,
     same_row,
     work_connection,
@@ -24,8 +26,6 @@ if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
 
 _BATCH_ROWS = 10_000
-_FEW_ROWS = 200
-"""For predictions, whose rows are long."""
 
 
 @dataclass(frozen=True)
@@ -70,9 +70,11 @@ def merge_rows(target: Table, source: Table) -> int:
         )
         added = _count(connection, "fresh")
         if added:
-            rows = _FEW_ROWS if target.name == "predictions" else _BATCH_ROWS
-            sql = "select * exclude (side, place) from placed semi join fresh using (place)"
-            target.write(moment, _stream(connection, sql, target, rows), mode="append")
+            found = places(
+                connection,
+                "select filename, file_row_number from placed semi join fresh using (place)",
+            )
+            target.write(moment, read_rows(target, found), mode="append")
         return added
 
 
@@ -100,14 +102,14 @@ def merge_attempts(target: Table, source: Table) -> tuple[int, int]:
         if added:
             whole = "placed.side = 0 or" if renumbered else ""
             sql = f"""
-                select placed.* exclude (side, place) replace (
+                select placed.* exclude (filename, file_row_number, side, place) replace (
                     case when numbered.place is null then placed.attempt else numbered.number end
                     as attempt
                 )
                 from placed left join numbered on placed.place = numbered.place
                 where {whole} (placed.side = 1 and numbered.place is not null)
             """
-            rows = _stream(connection, sql, target, _BATCH_ROWS)
+            rows = _stream(connection, sql, target)
             target.write(moment, rows, mode="overwrite" if renumbered else "append")
         return added, renumbered
 
@@ -179,8 +181,7 @@ def _create_rows(
     connection.execute(
         """
         create view placed as
-        select found.* exclude (filename, file_row_number), side,
-            cast(number as bigint) * 1099511627776 + file_row_number as place
+        select found.*, side, cast(number as bigint) * 1099511627776 + file_row_number as place
         from found join files using (filename)
         """
     )
@@ -192,11 +193,9 @@ def _count(connection: DuckDBPyConnection, rows: str) -> int:
     return int(count)
 
 
-def _stream(
-    connection: DuckDBPyConnection, sql: str, table: Table, batch_rows: int
-) -> pa.RecordBatchReader:
+def _stream(connection: DuckDBPyConnection, sql: str, table: Table) -> pa.RecordBatchReader:
     """The rows of a query, a batch at a time, with the table's types."""
-    reader = connection.sql(sql).to_arrow_reader(batch_rows)
+    reader = connection.sql(sql).to_arrow_reader(_BATCH_ROWS)
     schema = pa.schema(
         table.schema.field(field.name) if field.name in table.schema.names else field
         for field in reader.schema

@@ -10,9 +10,11 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from runner.store.reading import read_rows
 from runner.store.scan import (
     columns_of,
     create_scan,
+    places,
     quoted,
     quoted_list,
     same_row,
@@ -95,15 +97,12 @@ def _rank(connection: DuckDBPyConnection, table: Table, files: Sequence[str], pr
 
 
 def _write_new_rows(connection: DuckDBPyConnection, table: Table, files: Iterable[str]) -> str:
+    from pyarrow import parquet
+
     path = f"{table.uri}/part-{uuid.uuid4()}.parquet"
-    connection.execute(
-        f"""
-        copy (
-            select * exclude (filename, file_row_number) from found
-            semi join (
-                select * from ranked where rank = 1 and filename in ({quoted_list(list(files))})
-            ) using (filename, file_row_number)
-        ) to {quoted(path)} (format parquet, compression zstd)
-        """
-    )
+    new = f"from ranked where rank = 1 and filename in ({quoted_list(list(files))})"
+    rows = read_rows(table, places(connection, new))
+    with parquet.ParquetWriter(path, rows.schema, compression="zstd") as file:
+        for batch in rows:
+            file.write_batch(batch)
     return path

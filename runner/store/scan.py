@@ -7,7 +7,9 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -20,7 +22,7 @@ _MEMORY = "800MB"
 
 @contextlib.contextmanager
 def work_connection() -> Iterator[DuckDBPyConnection]:
-    """A connection for work on whole tables: it keeps to some memory and spills the rest to disk."""
+    """A connection for work on whole tables; what its memory doesn't hold it keeps on disk."""
     import duckdb
 
     with (
@@ -60,6 +62,15 @@ def columns_of(connection: DuckDBPyConnection, view: str) -> list[str]:
     """The names of a view's columns, without those of ``PLACE``."""
     rows = connection.execute(f"describe {view}").fetchall()
     return [row[0] for row in rows if row[0] not in PLACE]
+
+
+def places(connection: DuckDBPyConnection, rows: str) -> dict[str, NDArray[np.int64]]:
+    """Where rows stand, by file, in rising order: of SQL whose columns are those of ``PLACE``."""
+    found = connection.execute(
+        f"select filename, list(file_row_number order by file_row_number) from ({rows}) "
+        "group by 1 order by 1"
+    ).fetchall()
+    return {file: np.array(numbers, dtype=np.int64) for file, numbers in found}
 
 
 def identity(columns: Sequence[str]) -> str:

@@ -176,14 +176,21 @@ def _attempts_view(columns: list[str]) -> str:
 # A key computed twice has its predictions twice, equal but for what has no seed. Picking the rows
 # by their place reads nothing but keys beforehand: the lists are large.
 def _predictions_view(columns: list[str]) -> str:
-    return """
+    return f"""
         create view predictions as
         select * exclude (filename, file_row_number) from stored.predictions
         where (filename, file_row_number) in (
-            select place[1], place[2] from (
-                select max((filename, file_row_number)) as place
-                from stored.predictions group by key
-            )
+            select (filename, file_row_number) from ({predictions_places()})
+        )
+    """
+
+
+def predictions_places() -> str:
+    """SQL for the places of the rows that the view of predictions has."""
+    return """
+        select place[1] as filename, place[2] as file_row_number from (
+            select max((filename, file_row_number)) as place
+            from stored.predictions group by key
         )
     """
 
