@@ -159,9 +159,9 @@ class _Block:
         began = perf_counter()
         if not self._groves:
             self._groves = self._workers.each(self._plant, pairwise(self._bounds))
-        self._workers.each(
-            lambda grove: self._estimator._grow(self._rows, grove, depth), self._groves
-        )
+        # Where all members are complete, a call would cost more than its work.
+        growing = [grove for grove in self._groves if len(grove.frontier) > 0]
+        self._workers.each(lambda grove: self._estimator._grow(self._rows, grove, depth), growing)
         self._spent += perf_counter() - began
         self.seconds[depth] = self._spent
         self.models[depth] = [(grove.trees, grove.nodes) for grove in self._groves]

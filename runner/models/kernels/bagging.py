@@ -18,6 +18,10 @@ FEATURE, CUT, LEFT, RIGHT, TOTAL, POSITIVE = range(6)
 """A node's fields. Bins up to CUT go to node LEFT, the others to RIGHT (-1: none yet). TOTAL and
 POSITIVE count the rows of the bag that reach it."""
 
+MEMBER, NODE, START, STOP, SEED = range(5)
+"""The fields of a node that may still be split: its tree's place in the grove, its own place among
+the nodes, where its rows begin and end in the tree's rows, and its generator's seed."""
+
 
 @kernel("uint64(uint64)")
 def mix(state: Number) -> Number:
@@ -52,8 +56,7 @@ def plant(
         weights: (trees, n), filled: how often each one is in the bag, times 2^32, and once more
             without the factor if it is positive. Such sums count both at once.
         nodes: (trees, 6), filled: the roots.
-        frontier: (trees, 5), filled: for each root the tree's place, the node, where its rows
-            begin and end in ``rows``, and its seed.
+        frontier: (trees, 5), filled: the roots again.
     """
     n = len(positive)
     copies = np.empty(n, dtype=np.int64)
@@ -79,11 +82,11 @@ def plant(
         nodes[place, RIGHT] = -1
         nodes[place, TOTAL] = n
         nodes[place, POSITIVE] = sum_ & 0xFFFFFFFF
-        frontier[place, 0] = place
-        frontier[place, 1] = place
-        frontier[place, 2] = 0
-        frontier[place, 3] = used
-        frontier[place, 4] = np.int64(mix(own ^ np.uint64(0xD1B54A32D192ED03)))
+        frontier[place, MEMBER] = place
+        frontier[place, NODE] = place
+        frontier[place, START] = 0
+        frontier[place, STOP] = used
+        frontier[place, SEED] = np.int64(mix(own ^ np.uint64(0xD1B54A32D192ED03)))
 
 
 @kernel(

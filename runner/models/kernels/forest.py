@@ -22,6 +22,9 @@ _RIGHT_SEED = np.uint64(0xE7037ED1A0B428DB)
 
 # As in kernels.bagging, whose constants a kernel's cache here wouldn't see change.
 FEATURE, CUT, LEFT, RIGHT, TOTAL, POSITIVE = range(6)
+MEMBER, NODE, START, STOP, SEED = range(5)
+LEVELS = 5
+"""After a stack's other fields, which are the frontier's: the levels that may still grow."""
 
 
 @intrinsic  # type: ignore[untyped-decorator]
@@ -301,14 +304,14 @@ def grow(
     order = np.empty(len(varying), dtype=np.int32)
     histogram = np.zeros(64, dtype=np.int64)
     for open_ in range(frontier.shape[0]):
-        tree = frontier[open_, 0]
+        tree = frontier[open_, MEMBER]
         stack[0, :5] = frontier[open_]
-        stack[0, 5] = levels
+        stack[0, LEVELS] = levels
         height = 1
         while height > 0:
             height -= 1
-            node, start, stop = stack[height, 1], stack[height, 2], stack[height, 3]
-            seed, remaining = np.uint64(stack[height, 4]), stack[height, 5]
+            node, start, stop = stack[height, NODE], stack[height, START], stack[height, STOP]
+            seed, remaining = np.uint64(stack[height, SEED]), stack[height, LEVELS]
             total, positive = np.int64(nodes[node, TOTAL]), np.int64(nodes[node, POSITIVE])
             if positive == 0 or positive == total or total < 2 * min_leaf or len(varying) == 0:
                 continue
@@ -351,12 +354,12 @@ def grow(
             nodes[node, RIGHT] = count + 1
             for begin, end, key in ((start, middle, _LEFT_SEED), (middle, stop, _RIGHT_SEED)):
                 make_leaf(nodes, count, weights[tree, begin:end].sum())
-                stack[height, 0] = tree
-                stack[height, 1] = count
-                stack[height, 2] = begin
-                stack[height, 3] = end
-                stack[height, 4] = np.int64(mix(seed ^ key))
-                stack[height, 5] = remaining - 1
+                stack[height, MEMBER] = tree
+                stack[height, NODE] = count
+                stack[height, START] = begin
+                stack[height, STOP] = end
+                stack[height, SEED] = np.int64(mix(seed ^ key))
+                stack[height, LEVELS] = remaining - 1
                 count += 1
                 height += 1
     return nodes[:count].copy(), deferred[:waiting].copy()

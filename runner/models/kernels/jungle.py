@@ -17,6 +17,13 @@ _HALF = np.uint64(32)
 
 # As in kernels.bagging, whose constants a kernel's cache here wouldn't see change.
 FEATURE, CUT, LEFT, RIGHT, TOTAL, POSITIVE = range(6)
+MEMBER, NODE, START, STOP, SEED = range(5)
+
+ROWS, HITS = range(2)
+"""A parent's fields before START and STOP: rows of the bag, and positive ones of them."""
+
+TOTALS, POSITIVES, ENERGIES = range(3)
+"""Sums over a level's children."""
 
 SCALE = 2.0**20
 """Energies are whole numbers in units of 2^-20 bit: sums of them are exact in any order."""
@@ -84,9 +91,9 @@ def join(
     table: np.ndarray, sums: np.ndarray, child: Number, total: Number, positive: Number
 ) -> None:
     """Let rows join a child, or leave it if their numbers are negative."""
-    sums[0, child] += total
-    sums[1, child] += positive
-    sums[2, child] = energy(table, sums[0, child], sums[1, child])
+    sums[TOTALS, child] += total
+    sums[POSITIVES, child] += positive
+    sums[ENERGIES, child] = energy(table, sums[TOTALS, child], sums[POSITIVES, child])
 
 
 @kernel("void(int64[::1], int64[:, ::1], int64[::1], int64[:, ::1], int64[:, ::1])")
@@ -101,16 +108,16 @@ def hand_out(
     count, children = parents.shape[0], sums.shape[1]
     energies = np.empty(count, dtype=np.int64)
     for parent in range(count):
-        energies[parent] = energy(table, parents[parent, 2], parents[parent, 3])
+        energies[parent] = energy(table, parents[parent, ROWS], parents[parent, HITS])
     taken = 0
     for parent in np.argsort(-energies, kind="mergesort"):
-        found[parent, 2] = taken % children
-        found[parent, 3] = (taken + 1) % children
+        found[parent, LEFT] = taken % children
+        found[parent, RIGHT] = (taken + 1) % children
         taken += 2
     for kind in range(2):
         if pure[kind] > 0:
             child = taken % children
-            found[count, 2 + kind] = child
+            found[count, LEFT + kind] = child
             join(table, sums, child, pure[kind], pure[kind] * kind)
             taken += 1
 
@@ -134,16 +141,22 @@ def start(
     for parent in range(parents.shape[0]):
         state += _GAMMA
         number = mix(state)
-        begin, end, total, positive = parents[parent]
+        total, positive, begin, end = parents[parent]
         feature = np.int64(varying[pick(number, len(varying))])
         cut = np.int64(codes[feature, rows[begin + pick(number << _HALF, end - begin)]])
         weight = below(codes[feature], cut, rows[begin:end], weights[begin:end])
-        found[parent, 0] = feature
-        found[parent, 1] = cut
-        found[parent, 4] = weight >> 32
-        found[parent, 5] = weight & 0xFFFFFFFF
-        join(table, sums, found[parent, 2], found[parent, 4], found[parent, 5])
-        join(table, sums, found[parent, 3], total - found[parent, 4], positive - found[parent, 5])
+        found[parent, FEATURE] = feature
+        found[parent, CUT] = cut
+        found[parent, TOTAL] = weight >> 32
+        found[parent, POSITIVE] = weight & 0xFFFFFFFF
+        join(table, sums, found[parent, LEFT], found[parent, TOTAL], found[parent, POSITIVE])
+        join(
+            table,
+            sums,
+            found[parent, RIGHT],
+            total - found[parent, TOTAL],
+            positive - found[parent, POSITIVE],
+        )
 
 
 @kernel("int64(int64[::1], int64[:, ::1], int64[:, ::1], int64[:, ::1], int64, int64, int64[::1])")
@@ -160,21 +173,23 @@ def repoint(
 
     It stays where it is as long as nothing is better; ties go to the lower child.
     """
-    current = found[parent, 2 + side]
-    total, positive = found[parent, 4], found[parent, 5]
+    current = found[parent, LEFT + side]
+    total, positive = found[parent, TOTAL], found[parent, POSITIVE]
     if side == 1:
-        total, positive = parents[parent, 2] - total, parents[parent, 3] - positive
-    if total == 0 or total == sums[0, current]:
+        total, positive = parents[parent, ROWS] - total, parents[parent, HITS] - positive
+    if total == 0 or total == sums[TOTALS, current]:
         # Nothing to move, or nothing to gain: alone it has the least energy there is.
         return 0
     for child in range(sums.shape[1]):
         rises[child] = (
-            table[sums[0, child] + total]
-            - table[sums[1, child] + positive]
-            - table[sums[0, child] - sums[1, child] + total - positive]
-            - sums[2, child]
+            table[sums[TOTALS, child] + total]
+            - table[sums[POSITIVES, child] + positive]
+            - table[sums[TOTALS, child] - sums[POSITIVES, child] + total - positive]
+            - sums[ENERGIES, child]
         )
-    stay = sums[2, current] - energy(table, sums[0, current] - total, sums[1, current] - positive)
+    stay = sums[ENERGIES, current] - energy(
+        table, sums[TOTALS, current] - total, sums[POSITIVES, current] - positive
+    )
     rises[current] = stay
     least = stay
     for child in range(len(rises)):
@@ -186,7 +201,7 @@ def repoint(
         child += 1
     join(table, sums, current, -total, -positive)
     join(table, sums, child, total, positive)
-    found[parent, 2 + side] = child
+    found[parent, LEFT + side] = child
     return least - stay
 
 
@@ -214,8 +229,7 @@ def search(
     is lowest. A split is a feature and the bin of a random row of the parent.
 
     Args:
-        parents: (impure parents, 4): where a parent's rows begin and end in ``rows``, how many
-            of the bag they are, and how many of these are positive.
+        parents: (impure parents, 4), with the fields ROWS, HITS, START and STOP.
         pure: (2,), the bag's rows in pure parents of the negative and the positive class.
         children: Most children, at least 2.
         state: The generator's.
@@ -232,7 +246,7 @@ def search(
     start(codes, varying, rows, weights, table, parents, mix(state), sums, found)
     scarce = children < 2 * count + (pure[0] > 0) + (pure[1] > 0)
     rises = np.empty(children, dtype=np.int64)
-    level_energy = sums[2].sum()
+    level_energy = sums[ENERGIES].sum()
     # The cumulative histograms of pairs of parent and feature that are drawn often.
     visits = steps / (count * columns)
     slots = np.full(count * columns, -1, dtype=np.int32)
@@ -247,12 +261,16 @@ def search(
         number = mix(state)
         state += _GAMMA
         parent = pick(number, count)
-        left, right = found[parent, 2], found[parent, 3]
-        if sums[2, left] + sums[2, right] == 0:
+        left, right = found[parent, LEFT], found[parent, RIGHT]
+        if sums[ENERGIES, left] + sums[ENERGIES, right] == 0:
             continue
         if left != right:
             place = pick(number << _HALF, columns)
-            feature, begin, end = np.int64(varying[place]), parents[parent, 0], parents[parent, 1]
+            feature, begin, end = (
+                np.int64(varying[place]),
+                parents[parent, START],
+                parents[parent, STOP],
+            )
             cut = np.int64(codes[feature, rows[begin + pick(mix(state), end - begin)]])
             pair = parent * columns + place
             if slots[pair] < 0 and kept < len(histograms) and visits * (end - begin) > WORTH:
@@ -263,29 +281,31 @@ def search(
                 weight = histograms[slots[pair], cut]
             else:
                 weight = below(codes[feature], cut, rows[begin:end], weights[begin:end])
-            more = (weight >> 32) - found[parent, 4]
-            more_positive = (weight & 0xFFFFFFFF) - found[parent, 5]
-            lower = energy(table, sums[0, left] + more, sums[1, left] + more_positive)
-            upper = energy(table, sums[0, right] - more, sums[1, right] - more_positive)
-            change = lower + upper - sums[2, left] - sums[2, right]
+            more = (weight >> 32) - found[parent, TOTAL]
+            more_positive = (weight & 0xFFFFFFFF) - found[parent, POSITIVE]
+            lower = energy(table, sums[TOTALS, left] + more, sums[POSITIVES, left] + more_positive)
+            upper = energy(
+                table, sums[TOTALS, right] - more, sums[POSITIVES, right] - more_positive
+            )
+            change = lower + upper - sums[ENERGIES, left] - sums[ENERGIES, right]
             if change < 0:
-                sums[0, left] += more
-                sums[1, left] += more_positive
-                sums[2, left] = lower
-                sums[0, right] -= more
-                sums[1, right] -= more_positive
-                sums[2, right] = upper
-                found[parent, 0] = feature
-                found[parent, 1] = cut
-                found[parent, 4] += more
-                found[parent, 5] += more_positive
+                sums[TOTALS, left] += more
+                sums[POSITIVES, left] += more_positive
+                sums[ENERGIES, left] = lower
+                sums[TOTALS, right] -= more
+                sums[POSITIVES, right] -= more_positive
+                sums[ENERGIES, right] = upper
+                found[parent, FEATURE] = feature
+                found[parent, CUT] = cut
+                found[parent, TOTAL] += more
+                found[parent, POSITIVE] += more_positive
                 level_energy += change
         if scarce:
             level_energy += repoint(table, sums, parents, found, parent, 0, rises)
             level_energy += repoint(table, sums, parents, found, parent, 1, rises)
     for parent in range(count):
-        if found[parent, 4] == parents[parent, 2]:
-            found[parent, 3] = found[parent, 2]
+        if found[parent, TOTAL] == parents[parent, ROWS]:
+            found[parent, RIGHT] = found[parent, LEFT]
     return level_energy
 
 
@@ -342,20 +362,20 @@ def settle(
     impure = 0
     last = found.shape[0] - 1
     for parent in range(level.shape[0]):
-        node = level[parent, 1]
+        node = level[parent, NODE]
         total, positive = nodes[node, TOTAL], nodes[node, POSITIVE]
         if positive == 0 or positive == total:
-            left = right = found[last, 3 if positive > 0 else 2]
+            left = right = found[last, RIGHT if positive > 0 else LEFT]
             feature, cut = np.int64(0), np.int64(0)
         else:
-            feature, cut = found[impure, 0], found[impure, 1]
-            left, right = found[impure, 2], found[impure, 3]
+            feature, cut = found[impure, FEATURE], found[impure, CUT]
+            left, right = found[impure, LEFT], found[impure, RIGHT]
             impure += 1
         nodes[node, FEATURE] = feature
         nodes[node, CUT] = cut
         nodes[node, LEFT] = left
         nodes[node, RIGHT] = right
-        for at in range(level[parent, 2], level[parent, 3]):
+        for at in range(level[parent, START], level[parent, STOP]):
             child = left if codes[feature, rows[at]] <= cut else right
             child_of[at] = child
             begins[child + 1] += 1
@@ -370,18 +390,18 @@ def settle(
         if begins[child + 1] == begins[child]:
             continue
         make_leaf(nodes, count + made, sums[child])
-        following[made, 0] = level[0, 0]
-        following[made, 1] = count + made
-        following[made, 2] = begins[child]
-        following[made, 3] = begins[child + 1]
-        following[made, 4] = level[0, 4]
+        following[made, MEMBER] = level[0, MEMBER]
+        following[made, NODE] = count + made
+        following[made, START] = begins[child]
+        following[made, STOP] = begins[child + 1]
+        following[made, SEED] = level[0, SEED]
         made += 1
     for parent in range(level.shape[0]):
-        node = level[parent, 1]
+        node = level[parent, NODE]
         nodes[node, LEFT] = number[nodes[node, LEFT]]
         nodes[node, RIGHT] = number[nodes[node, RIGHT]]
 
-    used = level[level.shape[0] - 1, 3]
+    used = level[level.shape[0] - 1, STOP]
     old_rows, old_weights = rows[:used].copy(), weights[:used].copy()
     for at in range(used):
         to = begins[child_of[at]]
@@ -389,6 +409,38 @@ def settle(
         rows[to] = old_rows[at]
         weights[to] = old_weights[at]
     return nodes, count + made, following[:made].copy()
+
+
+@kernel(
+    "Tuple((int64, int64))(int64[::1], int32[:, ::1], int64[:, ::1], int64[:, ::1], int64[::1])"
+)
+def sort_out(
+    table: np.ndarray,
+    nodes: np.ndarray,
+    level: np.ndarray,
+    parents: np.ndarray,
+    pure: np.ndarray,
+) -> tuple[Number, Number]:
+    """Fill ``parents`` and ``pure``, as ``search`` wants them, from a level of the frontier.
+
+    Returns:
+        The number of impure parents, and their energy.
+    """
+    pure[:] = 0
+    impure, total_energy = 0, 0
+    for place in range(level.shape[0]):
+        node = level[place, NODE]
+        total, positive = np.int64(nodes[node, TOTAL]), np.int64(nodes[node, POSITIVE])
+        if positive == 0 or positive == total:
+            pure[1 if positive > 0 else 0] += total
+            continue
+        parents[impure, START] = level[place, START]
+        parents[impure, STOP] = level[place, STOP]
+        parents[impure, ROWS] = total
+        parents[impure, HITS] = positive
+        total_energy += energy(table, total, positive)
+        impure += 1
+    return impure, total_energy
 
 
 @kernel(
@@ -433,29 +485,16 @@ def grow(
     deferred = np.empty((max(16, frontier.shape[0]), 5), dtype=np.int64)
     pure = np.empty(2, dtype=np.int64)
     while begin < frontier.shape[0] and len(varying) > 0:
-        dag, end = frontier[begin, 0], begin
-        while end < frontier.shape[0] and frontier[end, 0] == dag:
+        dag, end = frontier[begin, MEMBER], begin
+        while end < frontier.shape[0] and frontier[end, MEMBER] == dag:
             end += 1
         level = frontier[begin:end].copy()
         begin = end
-        seed = np.uint64(level[0, 4])
+        seed = np.uint64(level[0, SEED])
         open_ = True
         for number in range(first, stop):
             parents = np.empty((level.shape[0], 4), dtype=np.int64)
-            pure[:] = 0
-            impure, before = 0, 0
-            for place in range(level.shape[0]):
-                node = level[place, 1]
-                total, positive = np.int64(nodes[node, TOTAL]), np.int64(nodes[node, POSITIVE])
-                if positive == 0 or positive == total:
-                    pure[1 if positive > 0 else 0] += total
-                    continue
-                parents[impure, 0] = level[place, 2]
-                parents[impure, 1] = level[place, 3]
-                parents[impure, 2] = total
-                parents[impure, 3] = positive
-                before += energy(table, total, positive)
-                impure += 1
+            impure, before = sort_out(table, nodes, level, parents, pure)
             children = min(width, 2 * impure + (pure[0] > 0) + (pure[1] > 0))
             if impure == 0 or children == 1:
                 open_ = False
