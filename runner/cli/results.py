@@ -145,7 +145,10 @@ def check(results: Path | None, repair: bool, as_json: bool) -> int:
         for line in (*map(_repaired_line, repaired), *map(str, problems)):
             click.echo(line)
         if any(done.lost for done in repaired):
-            click.echo("run the study again: it computes what was lost")
+            click.echo(
+                "run the study again: it computes what was lost; scores of `runner data score` "
+                "must be entered again"
+            )
         if not repaired and not problems:
             click.echo(f"{folder}: nothing wrong")
     # What a repair couldn't save is told, and the study can go on.
