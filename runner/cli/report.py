@@ -36,7 +36,8 @@ def command(
     """The best configuration of each system, its AUC, training times and outcomes.
 
     Reports the latest run: what it planned, whichever run computed it. Writes summary.csv,
-    configurations.csv and the chart auc_vs_time as SVG and PNG.
+    configurations.csv and the chart auc_vs_time as SVG and PNG; in tables/ and figures/ what
+    mlbench's paper has of its study, and in answers.txt what the numbers say.
 
     With --published, mlbench's tables 6 to 12 and figures 1 to 6 from the numbers that the paper
     printed, and where its print differs from what follows from them.
@@ -62,6 +63,7 @@ def command(
             "run_id": report.run_id,
             "summary": report.table.rows,
             "notes": report.notes,
+            "answers": report.study.sentences,
             "files": [str(path) for path in report.files],
         }
         click.echo(json.dumps(document, default=str))
@@ -72,6 +74,7 @@ def command(
         click.echo(note)
     click.echo(f"tables: {report.summary_csv}, {report.configurations_csv}")
     click.echo(f"chart: {report.chart_svg}, {report.chart_png}")
+    click.echo(f"the study: tables, figures and answers.txt in {report.summary_csv.parent}")
 
 
 def _report_paper(name: str, output: Path | None, as_json: bool) -> None:

@@ -106,7 +106,7 @@ def gap_to_winning_code(study: Study) -> pa.Table:
     system's capacity minus the winning code's. First the tasks that a linear system does best,
     then the others, each by rising ranking gap: the order of the paper.
     """
-    platform, systems = next(iter(study.platforms.items()))
+    platform, systems = next(iter(study.platforms.items()), ("", ()))
     gaps = [gap for task in _won(study) if (gap := _gap(study, systems, task)) is not None]
     columns = {
         "dataset": pa.array([gap.dataset for gap in gaps], pa.string()),
@@ -115,8 +115,8 @@ def gap_to_winning_code(study: Study) -> pa.Table:
         "quality_gap": pa.array([gap.quality for gap in gaps], pa.float64()),
         "ranking_gap_percent": pa.array([gap.ranking for gap in gaps], pa.float64()),
     }
-    table = pa.table(columns)
-    return table.take(pa.array(sorted(range(len(gaps)), key=lambda index: gaps[index].order)))
+    order = sorted(range(len(gaps)), key=lambda index: gaps[index].order)
+    return pa.table(columns).take(pa.array(order, pa.int64()))
 
 
 def missing(study: Study) -> pa.Table:

@@ -7,8 +7,10 @@ from pathlib import Path
 
 from runner.errors import InputError
 from runner.report.chart import auc_vs_time
+from runner.report.mlbench import Written, write_study
 from runner.report.notes import notes
 from runner.report.rows import load
+from runner.report.study import load_study
 from runner.report.style import save
 from runner.report.summary import list_configurations, summarise_pairs
 from runner.report.table import SummaryTable, write_csv
@@ -24,6 +26,7 @@ class Report:
         run_id: The run that it is about.
         table: For rich to print.
         notes: Sentences that belong below the table.
+        study: The same run as mlbench's study: its tables, figures and answers.
     """
 
     run_id: str
@@ -33,11 +36,13 @@ class Report:
     configurations_csv: Path
     chart_svg: Path
     chart_png: Path
+    study: Written
 
     @property
     def files(self) -> tuple[Path, ...]:
         """All that was written."""
-        return self.summary_csv, self.configurations_csv, self.chart_svg, self.chart_png
+        own = self.summary_csv, self.configurations_csv, self.chart_svg, self.chart_png
+        return (*own, *self.study.files)
 
 
 def write(store: Store, output: Path, run_id: str | None = None) -> Report:
@@ -53,6 +58,7 @@ def write(store: Store, output: Path, run_id: str | None = None) -> Report:
     """
     rows = comparable(load(store, run_id))
     summary, configurations = summarise_pairs(rows), list_configurations(rows)
+    study = load_study(store, rows.run_id)
     report = Report(
         run_id=rows.run_id,
         table=SummaryTable(summary),
@@ -61,9 +67,9 @@ def write(store: Store, output: Path, run_id: str | None = None) -> Report:
         configurations_csv=output / "configurations.csv",
         chart_svg=output / "auc_vs_time.svg",
         chart_png=output / "auc_vs_time.png",
+        study=write_study(study, output),
     )
     try:
-        output.mkdir(parents=True, exist_ok=True)
         write_csv(summary, report.summary_csv)
         write_csv(configurations, report.configurations_csv)
         chart = auc_vs_time(summary, configurations, rows.study)

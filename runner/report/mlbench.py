@@ -14,7 +14,7 @@ from runner.mlbench.prints import Difference, differences
 from runner.mlbench.published import read_published
 from runner.mlbench.study import Study
 from runner.mlbench.tables import tables
-from runner.report.figures import figures
+from runner.report.figures import FIGURES, figures
 from runner.report.style import save
 from runner.report.table import write_csv
 
@@ -68,7 +68,7 @@ def write_published(name: str, output: Path) -> Paper:
 
 def write_study(study: Study, output: Path) -> Written:
     """Writes a study's tables to ``output/tables``, its figures to ``output/figures`` and its
-    answers to ``output/answers.txt``.
+    answers to ``output/answers.txt``; tables without rows and figures without points are left out.
 
     Args:
         study: What was found.
@@ -83,7 +83,7 @@ def write_study(study: Study, output: Path) -> Written:
     try:
         files = [*_write_tables(found, output), *_write_figures(study, output)]
         text = output / "answers.txt"
-        text.write_text("\n\n".join(said) + "\n", encoding="utf-8")
+        text.write_text("".join(f"{sentence}\n\n" for sentence in said), encoding="utf-8")
     except OSError as error:
         raise InputError(f"can't write here: {error.strerror or error}", file=output) from error
     return Written(study, found, said, (*files, text))
@@ -107,17 +107,30 @@ def published_folder(name: str) -> Path:
 def _write_tables(found: dict[str, pa.Table], output: Path) -> list[Path]:
     folder = output / "tables"
     folder.mkdir(parents=True, exist_ok=True)
+    files = []
     for name, table in found.items():
-        write_csv(table, folder / f"{name}.csv")
-    return [folder / f"{name}.csv" for name in found]
+        file = folder / f"{name}.csv"
+        if len(table):
+            write_csv(table, file)
+            files.append(file)
+        else:
+            # Of an earlier report, when there was something to tell.
+            file.unlink(missing_ok=True)
+    return files
 
 
 def _write_figures(study: Study, output: Path) -> list[Path]:
     folder = output / "figures"
-    folder.mkdir(parents=True, exist_ok=True)
+    drawn = figures(study)
+    if drawn:
+        folder.mkdir(parents=True, exist_ok=True)
     files: list[Path] = []
-    for name, chart in figures(study).items():
+    for name in FIGURES:
         pair = folder / f"{name}.svg", folder / f"{name}.png"
-        save(chart, *pair)
-        files += pair
+        if name in drawn:
+            save(drawn[name], *pair)
+            files += pair
+        else:
+            for file in pair:
+                file.unlink(missing_ok=True)
     return files

@@ -12,7 +12,7 @@ import pytest
 from runner.errors import InputError
 from runner.mlbench.prints import FILES, agrees, differences
 from runner.mlbench.published import read_published
-from runner.mlbench.study import Missing, Study
+from runner.mlbench.study import Missing, Study, System, Task
 from runner.mlbench.tables import tables
 from runner.models import FAMILIES
 
@@ -70,6 +70,14 @@ def test_numbers_are_unrounded(name: str, published: Study) -> None:
                 and (r["model"] in wanted or platform == "Winning")
             ]
             assert row[platform.lower()] == pytest.approx(100 * min(ranks) / teams[task], rel=1e-15)
+
+
+def test_tables_of_nothing() -> None:
+    empty = Study("empty", (Task("a"),), (System("A-LR", "C-LR", True),), {"x": ("A-LR",)}, ())
+    found = tables(empty)
+    assert {name for name, table in found.items() if len(table)} == {"missing"}
+    assert found["table12"].column_names[1] == "best_x"
+    assert len(tables(Study("bare", (), (), {}, ()))["table12"]) == 0
 
 
 def test_all_tied_are_shown(published: Study) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -16,7 +17,7 @@ from runner.errors import InputError
 from runner.mlbench.published import read_published
 from runner.mlbench.study import Study, Task
 from runner.report.figures import figures
-from runner.report.mlbench import published_folder, write_published
+from runner.report.mlbench import published_folder, write_published, write_study
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -128,6 +129,15 @@ def test_files(tmp_path: Path) -> None:
     with (tmp_path / "out/tables/table9.csv").open() as lines:
         rows = list(csv.DictReader(lines))
     assert [float(row["amazon"]) for row in rows] == found.tables["table9"]["amazon"].to_pylist()
+
+
+def test_what_has_nothing_to_say_is_taken_away(tmp_path: Path, paper: Study) -> None:
+    write_study(paper, tmp_path)
+    some = replace(paper, results=(), name="empty")
+    kept = write_study(some, tmp_path)
+    files = {path for path in tmp_path.rglob("*") if path.is_file()}
+    assert files == set(kept.files)
+    assert {path.stem for path in files} == {"table8", "missing", "answers"}
 
 
 def test_command(

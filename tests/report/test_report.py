@@ -163,7 +163,8 @@ def test_files_and_what_they_say(record: Record, tmp_path: Path) -> None:
     head = report.chart_png.read_bytes()[:24]
     assert head.startswith(b"\x89PNG")
     assert min(struct.unpack(">II", head[16:])) > 400
-    assert {path.parent for path in report.files} == {tmp_path / "deep" / "report"}
+    folder = tmp_path / "deep" / "report"
+    assert {path.parent for path in report.files} == {folder, folder / "tables"}
 
 
 def test_notes_name_what_a_reader_must_know(record: Record, tmp_path: Path) -> None:

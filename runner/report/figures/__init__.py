@@ -13,7 +13,9 @@ from runner.report.figures.tradeoff import auc_against_time
 if TYPE_CHECKING:
     import altair as alt
 
-__all__ = ["figures"]
+__all__ = ["FIGURES", "figures"]
+
+FIGURES = ("figure1", "figure2", "figure3", "figure4", "figure5", "figure6")
 
 
 def figures(
