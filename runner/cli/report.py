@@ -16,6 +16,8 @@ from runner.cli.tables import print_table
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from runner.report.mlbench import Choices
+
 
 @click.command("report")
 @results_option("The results to report.")
@@ -29,9 +31,36 @@ if TYPE_CHECKING:
     metavar="NAME",
     help="Instead of results, a paper's printed tables: mlbench, or a folder of such tables.",
 )
+@click.option(
+    "--without",
+    multiple=True,
+    metavar="TASK",
+    help="A task that figure 1 leaves out, again for the next one.  [default: the two hardest]",
+)
+@click.option(
+    "--regimes",
+    nargs=3,
+    type=float,
+    default=(1.0, 5.0, 10.0),
+    metavar="LOW MIDDLE HIGH",
+    help="Where the regimes of quality tolerance end, in percent.  [default: 1 5 10]",
+)
+@click.option(
+    "--small",
+    type=click.IntRange(min=1),
+    default=10_000,
+    metavar="ROWS",
+    help="Data sets of fewer training rows are small.  [default: 10000]",
+)
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
 def command(
-    results: Path | None, output: Path | None, published: str | None, as_json: bool
+    results: Path | None,
+    output: Path | None,
+    published: str | None,
+    without: tuple[str, ...],
+    regimes: tuple[float, float, float],
+    small: int,
+    as_json: bool,
 ) -> None:
     """The best configuration of each system, its AUC, training times and outcomes.
 
@@ -46,10 +75,14 @@ def command(
 
     Example: runner report --published mlbench --output paper
     """
+    from runner.mlbench.regimes import Thresholds
+    from runner.report.mlbench import Choices
+
+    choices = Choices(Thresholds(*regimes), without or None, small)
     if published is not None:
         if results is not None:
             raise click.UsageError("--published takes no results: leave out --results")
-        _report_paper(published, output, as_json)
+        _report_paper(published, output, choices, as_json)
         return
     from rich.console import Console
 
@@ -57,7 +90,7 @@ def command(
     from runner.store import Store
 
     folder = results_folder(results)
-    report = write(Store.open(folder), output or folder / "report")
+    report = write(Store.open(folder), output or folder / "report", choices=choices)
     if as_json:
         document = {
             "run_id": report.run_id,
@@ -77,11 +110,11 @@ def command(
     click.echo(f"the study: tables, figures and answers.txt in {report.summary_csv.parent}")
 
 
-def _report_paper(name: str, output: Path | None, as_json: bool) -> None:
+def _report_paper(name: str, output: Path | None, choices: Choices, as_json: bool) -> None:
     from runner.report.mlbench import write_published
 
     folder = output or Path("results") / f"{Path(name).name}-paper"
-    paper = write_published(name, folder)
+    paper = write_published(name, folder, choices)
     if as_json:
         document = {
             "published": paper.study.name,

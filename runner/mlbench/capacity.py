@@ -171,3 +171,19 @@ def hardest_first(capacities: Capacities, platform: Sequence[str]) -> tuple[str,
     """
     found = {task: capacities.platform_capacity(platform, task) for task in capacities.tasks}
     return tuple(sorted(found, key=lambda task: (found[task] is not None, -(found[task] or 0.0))))
+
+
+def versions(
+    capacities: Capacities, platform: Sequence[str], without: Sequence[str] | None = None
+) -> tuple[tuple[str, ...], ...]:
+    """The tasks that figure 1 leaves out: none, one, two, ... of them.
+
+    Args:
+        capacities: Of all models.
+        platform: The models of the platform whose hardest tasks are left out by default, two of
+            them as long as any others remain.
+        without: The tasks to leave out one after the other instead.
+    """
+    if without is None:
+        without = hardest_first(capacities, platform)[: min(2, len(capacities.tasks) - 1)]
+    return tuple(tuple(without[:count]) for count in range(len(without) + 1))

@@ -53,14 +53,15 @@ def recommend(
     Args:
         study: What was found.
         budgets: Seconds; by default the powers of ten that the times on data of that size span.
-        tolerances: Percent of top teams, or (where no task has ranks) AUC behind the best system;
-            by default ``TOLERANCES`` or ``GAPS``.
+        tolerances: Percent of top teams, or (unless every task has ranks) AUC behind the best
+            system; by default ``TOLERANCES`` or ``GAPS``.
         small_rows: Data sets of fewer training rows are small.
 
     Returns:
         Nothing where no system has both a time and an AUC.
     """
-    by = "rank" if study.capacities.tasks else "auc"
+    scored = {result.task for result in study.results if result.auc is not None}
+    by = "rank" if scored <= set(study.capacities.tasks) else "auc"
     cases = [case for task in study.tasks for case in _cases(study, task, by, small_rows)]
     if not cases:
         return ()

@@ -33,7 +33,8 @@ class Setting:
             "systems": [asdict(system) for system in self.systems],
             "platforms": self.platforms,
         }
-        return json.dumps(document, sort_keys=True)
+        # Unsorted: platforms and systems have an order.
+        return json.dumps(document)
 
     @classmethod
     def from_json(cls, text: str | None) -> Setting:

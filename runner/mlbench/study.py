@@ -208,12 +208,12 @@ class Study:
     def best(self, systems: Iterable[str], task: str) -> tuple[Result, ...]:
         """The best of some systems on a task, all of them where several are tied.
 
-        By rank where there are ranks, since printed AUCs are rounded; else by AUC.
+        By rank where there are ranks, since printed AUCs are rounded, and by AUC.
         """
         found = [self.result(task, system) for system in systems]
         ranks = [result.rank for result in found if result.rank is not None]
         if ranks:
-            return tuple(result for result in found if result.rank == min(ranks))
+            found = [result for result in found if result.rank == min(ranks)]
         aucs = [result.auc for result in found if result.auc is not None]
         return tuple(result for result in found if aucs and result.auc == max(aucs))
 

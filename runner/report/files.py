@@ -7,7 +7,7 @@ from pathlib import Path
 
 from runner.errors import InputError
 from runner.report.chart import auc_vs_time
-from runner.report.mlbench import Written, write_study
+from runner.report.mlbench import Choices, Written, write_study
 from runner.report.notes import notes
 from runner.report.rows import load
 from runner.report.study import load_study
@@ -45,16 +45,20 @@ class Report:
         return (*own, *self.study.files)
 
 
-def write(store: Store, output: Path, run_id: str | None = None) -> Report:
+def write(
+    store: Store, output: Path, run_id: str | None = None, choices: Choices | None = None
+) -> Report:
     """Writes tables and chart of a run into a folder, which is made where it is missing.
 
     Args:
         store: The results.
         output: The folder; files of an earlier report in it are replaced.
         run_id: The run; by default the latest one.
+        choices: What of mlbench's study is wanted otherwise than the paper has it.
 
     Raises:
-        InputError: There is no such run, or the folder can't be written to.
+        InputError: There is no such run, a task to leave out isn't in it, or the folder can't be
+            written to.
     """
     rows = comparable(load(store, run_id))
     summary, configurations = summarise_pairs(rows), list_configurations(rows)
@@ -67,7 +71,7 @@ def write(store: Store, output: Path, run_id: str | None = None) -> Report:
         configurations_csv=output / "configurations.csv",
         chart_svg=output / "auc_vs_time.svg",
         chart_png=output / "auc_vs_time.png",
-        study=write_study(study, output),
+        study=write_study(study, output, choices),
     )
     try:
         write_csv(summary, report.summary_csv)

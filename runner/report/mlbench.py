@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pyarrow as pa
@@ -10,8 +10,11 @@ import pyarrow as pa
 from runner.errors import InputError, suggestion
 from runner.mlbench.answer_tables import answer_tables
 from runner.mlbench.answers import answer, sentences
+from runner.mlbench.figure_tables import figure_tables
+from runner.mlbench.linearity import SMALL_ROWS
 from runner.mlbench.prints import Difference, differences
 from runner.mlbench.published import read_published
+from runner.mlbench.regimes import Thresholds
 from runner.mlbench.study import Study
 from runner.mlbench.tables import tables
 from runner.report.figures import FIGURES, figures
@@ -20,6 +23,22 @@ from runner.report.table import write_csv
 
 PUBLISHED = Path("results/published")
 """Where the repository keeps printed tables, a folder for each paper."""
+
+
+@dataclass(frozen=True)
+class Choices:
+    """What a reader may want otherwise than the paper has it.
+
+    Attributes:
+        thresholds: Of the regimes of quality tolerance.
+        without: The tasks that figure 1 leaves out one after the other; None for the two that the
+            first platform finds hardest, which are the paper's.
+        small_rows: Data sets of fewer training rows are small.
+    """
+
+    thresholds: Thresholds = field(default_factory=Thresholds)
+    without: tuple[str, ...] | None = None
+    small_rows: int = SMALL_ROWS
 
 
 @dataclass(frozen=True)
@@ -49,12 +68,13 @@ class Paper(Written):
     differences: list[Difference]
 
 
-def write_published(name: str, output: Path) -> Paper:
+def write_published(name: str, output: Path, choices: Choices | None = None) -> Paper:
     """Writes the tables, figures and answers that follow from a paper's printed numbers.
 
     Args:
         name: A folder below results/published, or the path of one like it.
         output: The folder to write into; it is made where it is missing.
+        choices: By default the paper's.
 
     Raises:
         InputError: There is no such folder, it holds something wrong, or the output can't be
@@ -62,26 +82,33 @@ def write_published(name: str, output: Path) -> Paper:
     """
     folder = published_folder(name)
     study = read_published(folder)
-    written = write_study(study, output)
+    written = write_study(study, output, choices)
     return Paper(**written.__dict__, differences=differences(study, folder))
 
 
-def write_study(study: Study, output: Path) -> Written:
+def write_study(study: Study, output: Path, choices: Choices | None = None) -> Written:
     """Writes a study's tables to ``output/tables``, its figures to ``output/figures`` and its
     answers to ``output/answers.txt``; tables without rows and figures without points are left out.
 
     Args:
         study: What was found.
         output: A folder, made where it is missing.
+        choices: By default the paper's.
 
     Raises:
-        InputError: A file can't be written.
+        InputError: A task to leave out isn't there, or a file can't be written.
     """
-    answers = answer(study)
-    found = tables(study) | answer_tables(answers)
+    choices = choices or Choices()
+    _check(study, choices)
+    answers = answer(study, small_rows=choices.small_rows)
+    found = {
+        **tables(study),
+        **figure_tables(study, choices.thresholds, choices.without),
+        **answer_tables(answers),
+    }
     said = sentences(answers)
     try:
-        files = [*_write_tables(found, output), *_write_figures(study, output)]
+        files = [*_write_tables(found, output), *_write_figures(study, output, choices)]
         text = output / "answers.txt"
         text.write_text("".join(f"{sentence}\n\n" for sentence in said), encoding="utf-8")
     except OSError as error:
@@ -119,9 +146,16 @@ def _write_tables(found: dict[str, pa.Table], output: Path) -> list[Path]:
     return files
 
 
-def _write_figures(study: Study, output: Path) -> list[Path]:
+def _check(study: Study, choices: Choices) -> None:
+    names = [task.name for task in study.tasks]
+    for name in choices.without or ():
+        if name not in names:
+            raise InputError(f"no task {name!r} to leave out: {suggestion(name, names)}")
+
+
+def _write_figures(study: Study, output: Path, choices: Choices) -> list[Path]:
     folder = output / "figures"
-    drawn = figures(study)
+    drawn = figures(study, thresholds=choices.thresholds, without=choices.without)
     if drawn:
         folder.mkdir(parents=True, exist_ok=True)
     files: list[Path] = []

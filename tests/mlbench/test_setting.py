@@ -15,7 +15,7 @@ def test_round_trip() -> None:
     setting = Setting(
         (Task("a", 10, 20, 3, leaderboard=board, winning=Winning(0.2, 1, "LR")), Task("b")),
         (System("mine", "mine", None), System("A-LR", "C-LR", True)),
-        {"x": ("mine",)},
+        {"z": ("mine",), "a": ()},
     )
     text = setting.to_json()
     found = Setting.from_json(text)
@@ -27,6 +27,7 @@ def test_round_trip() -> None:
     assert again.leaderboard.scores.tolist() == [0.1, 0.25]
     assert again.leaderboard.rank(0.2) == 2
     assert (found.systems, found.platforms) == (setting.systems, setting.platforms)
+    assert list(found.platforms or ()) == ["z", "a"]
 
 
 def test_nothing_recorded() -> None:

@@ -15,9 +15,10 @@ import pytest
 from runner.cli.main import main
 from runner.errors import InputError
 from runner.mlbench.published import read_published
+from runner.mlbench.regimes import Thresholds
 from runner.mlbench.study import Study, Task
 from runner.report.figures import figures
-from runner.report.mlbench import published_folder, write_published, write_study
+from runner.report.mlbench import Choices, published_folder, write_published, write_study
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -121,7 +122,7 @@ def test_figures_that_the_numbers_don_t_allow() -> None:
 
 def test_files(tmp_path: Path) -> None:
     found = write_published("mlbench", tmp_path / "out")
-    assert len(found.files) == 8 + 5 + 12 + 1
+    assert len(found.files) == 8 + 2 + 5 + 12 + 1
     for file in found.files:
         assert file.stat().st_size > 50
         if file.suffix == ".svg":
@@ -150,6 +151,24 @@ def test_command(
     document = json.loads(capsys.readouterr().out)
     assert len(document["differences"]) == 7
     assert all(Path(file).exists() for file in document["files"])
+
+
+def test_choices(tmp_path: Path) -> None:
+    choices = Choices(Thresholds(2, 20, 40), ("D-SCH",), 100)
+    found = write_published("mlbench", tmp_path, choices)
+    curves = found.tables["universality"].to_pylist()
+    assert [(row["left_out"], row["tasks"]) for row in curves if row["platform"] == "Amazon"] == [
+        ("", 6),
+        ("D-SCH", 5),
+    ]
+    assert max(row["tolerance"] for row in curves if row["left_out"]) == 92300 / 1306
+    regimes = {
+        (r["system"], r["dataset"]): r["regime"] for r in found.tables["regimes"].to_pylist()
+    }
+    assert regimes["C-BDT", "D-VP"] == "high"
+    assert "small: fewer than 100 rows) holds on 4 of 6" in " ".join(found.sentences)
+    with pytest.raises(InputError, match=r"no task 'D-VPP' to leave out: did you mean 'D-VP'\?"):
+        write_published("mlbench", tmp_path, Choices(without=("D-VPP",)))
 
 
 def test_unknown_paper(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

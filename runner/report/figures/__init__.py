@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from runner.mlbench.regimes import Thresholds
@@ -19,17 +20,23 @@ FIGURES = ("figure1", "figure2", "figure3", "figure4", "figure5", "figure6")
 
 
 def figures(
-    study: Study, *, thresholds: Thresholds | None = None, reference: str | None = "A-LR"
+    study: Study,
+    *,
+    thresholds: Thresholds | None = None,
+    without: Sequence[str] | None = None,
+    reference: str | None = "A-LR",
 ) -> dict[str, alt.TopLevelMixin]:
     """The figures that a study's numbers allow, by the name of their file without its suffix.
 
     Args:
         study: What was found.
         thresholds: Of the regimes in figure 6.
+        without: The tasks that figure 1 leaves out one after the other; by default the two that
+            the first platform finds hardest.
         reference: The system whose AUC is a line in figures 4 and 5; none where it has no result.
     """
     found = {
-        "figure1": models_needed_chart(study),
+        "figure1": models_needed_chart(study, without),
         "figure2": auc_by_size(study),
         "figure3": gap_to_best_linear(study),
         "figure4": auc_against_time(study, "total", reference),

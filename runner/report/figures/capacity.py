@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from runner.mlbench.capacity import Step, hardest_first, tolerance_curve
+from runner.mlbench.capacity import Step, tolerance_curve, versions
 from runner.mlbench.regimes import Thresholds, heat_map
 from runner.mlbench.study import Study
 from runner.report.style import COLOURS, config, heading
@@ -14,27 +14,29 @@ from runner.report.style import COLOURS, config, heading
 if TYPE_CHECKING:
     import altair as alt
 
-_VERSIONS = 3
 _CELL = {"width": 78, "height": 30}
 # Dark to pale, so that the order stands in print without colour as well.
 _REGIME_COLOURS = {"low": "#1A7837", "middle": "#7FBF7B", "high": "#FFED8A", "outside": "#D6604D"}
 
 
-def models_needed_chart(study: Study) -> alt.TopLevelMixin | None:
+def models_needed_chart(
+    study: Study, without: Sequence[str] | None = None
+) -> alt.TopLevelMixin | None:
     """Figure 1: how many models a platform needs to meet a tolerance in all competitions.
 
-    Three versions: of all tasks, without the one that the first platform finds hardest, and
-    without the next one, too. None where no task has ranks.
+    A panel for all tasks and one more for each task that is left out besides. None where no task
+    has ranks.
+
+    Args:
+        study: What was found.
+        without: The tasks to leave out; by default the two that the first platform finds hardest.
     """
     import altair as alt
 
     if not study.capacities.tasks or not study.platforms:
         return None
-    hard = hardest_first(study.capacities, next(iter(study.platforms.values())))
-    versions = [hard[:count] for count in range(_VERSIONS) if count < len(hard)] or [()]
-    panels = [
-        _curves(study, left_out, number) for number, left_out in zip("abc", versions, strict=False)
-    ]
+    shown = versions(study.capacities, next(iter(study.platforms.values())), without)
+    panels = [_curves(study, left_out, chr(ord("a") + n)) for n, left_out in enumerate(shown)]
     title = heading(
         f"{study.name}: capacity and universality",
         [
