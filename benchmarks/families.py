@@ -143,10 +143,10 @@ def passing(model: Family, group: Group, prepared: Any) -> Passing:
     fit_seconds = []
     for _ in group:
         wall, processor = perf_counter(), process_time()
-        own_seconds = next(path)
+        own = next(path)
         cpu += process_time() - processor
         spent += perf_counter() - wall
-        fit_seconds.append(spent if own_seconds is None else own_seconds)
+        fit_seconds.append(spent if own is None else own.own)
     return Passing(cpu, tuple(fit_seconds))
 
 

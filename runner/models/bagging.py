@@ -14,7 +14,7 @@ import numpy as np
 
 from runner.models.base import BinaryPathClassifier
 from runner.models.binning import Binning
-from runner.models.family import Stop
+from runner.models.family import Spent, Stop
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class BaggedClassifier(BinaryPathClassifier):
         codes = np.ascontiguousarray(binning.apply(X).T)
         return BinnedRows(binning, codes, np.ascontiguousarray(positive))
 
-    def _train(self, rows: Any, stops: Sequence[Stop]) -> Iterator[float | None]:
+    def _train(self, rows: Any, stops: Sequence[Stop]) -> Iterator[Spent]:
         from runner.models.kernels import bagging  # noqa: F401  (before the clock)
 
         points = [(stop[self.shared[0]], stop[self.shared[1]]) for stop in stops]
@@ -81,7 +81,7 @@ class BaggedClassifier(BinaryPathClassifier):
         self._binning = rows.binning
         with _Workers(self.threads) as workers:
             blocks: list[_Block] = []
-            for members, depth in points:
+            for (members, depth), (_, following) in pairwise([*points, points[-1]]):
                 planted = blocks[-1].stop if blocks else 0
                 if members > planted:
                     depths = sorted({d for m, d in points if m >= members})
@@ -89,7 +89,10 @@ class BaggedClassifier(BinaryPathClassifier):
                 for block in blocks:
                     block.grow_to(depth)
                 self._models = [model for block in blocks for model in block.models[depth]]
-                yield sum(block.seconds[depth] for block in blocks)
+                yield Spent(
+                    own=sum(block.seconds[depth] for block in blocks),
+                    ahead=sum(block.spent_to(following) for block in blocks),
+                )
 
     def _margin(self, X: np.ndarray) -> np.ndarray:
         from runner.models.kernels import bagging
@@ -154,6 +157,10 @@ class _Block:
     def grow_to(self, depth: int) -> None:
         while self._depths and self._depths[0] <= depth:
             self._pause(self._depths.pop(0))
+
+    def spent_to(self, depth: int) -> float:
+        """Seconds spent so far on levels down to ``depth``."""
+        return max((s for d, s in self.seconds.items() if d <= depth), default=0.0)
 
     def _pause(self, depth: int) -> None:
         began = perf_counter()

@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from runner.models.family import Choice, Parameter, Stop
+from runner.models.family import Choice, Parameter, Spent, Stop
 
 
 def parameters(*given: Parameter | Choice) -> Mapping[str, Parameter | Choice]:
@@ -52,7 +52,7 @@ class BinaryPathClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore
         """The training rows in the family's own form; ``positive`` is (rows,) bool."""
 
     @abstractmethod
-    def _train(self, rows: Any, stops: Sequence[Stop]) -> Iterator[float | None]:
+    def _train(self, rows: Any, stops: Sequence[Stop]) -> Iterator[Spent | None]:
         """Train on what ``_prepare`` gave; pauses and yields as ``family.PathClassifier.path``."""
 
     @abstractmethod
@@ -87,7 +87,7 @@ class BinaryPathClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore
             )
         return Prepared(classes, X.shape[1], self._prepare(X, codes == 1))
 
-    def path(self, prepared: Prepared, stops: Sequence[Stop]) -> Iterator[float | None]:
+    def path(self, prepared: Prepared, stops: Sequence[Stop]) -> Iterator[Spent | None]:
         """Train and pause at ``stops``; see ``family.PathClassifier``."""
         own = {name: getattr(self, name) for name in self.parameters if name not in self.shared}
         for values in (own, *stops):

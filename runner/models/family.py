@@ -28,6 +28,19 @@ DEFAULT = "@default"
 _INT32 = 2**31
 
 
+@dataclass(frozen=True)
+class Spent:
+    """What a path has spent at a stop, where it trains models that not all stops contain.
+
+    Attributes:
+        own: Seconds that the stop's model takes to train by itself.
+        ahead: Seconds spent so far that the next stop's model contains.
+    """
+
+    own: float
+    ahead: float
+
+
 class PathClassifier(Protocol):
     """A binary scikit-learn classifier whose fit passes through other configurations' models.
 
@@ -52,7 +65,7 @@ class PathClassifier(Protocol):
             ValueError: If X holds NaN or infinity, or y hasn't exactly two classes.
         """
 
-    def path(self, prepared: Any, stops: Sequence[Stop]) -> Iterator[float | None]:
+    def path(self, prepared: Any, stops: Sequence[Stop]) -> Iterator[Spent | None]:
         """Train, and pause at each stop to be scored.
 
         After a yield the estimator is, bit for bit, the one that ``fit`` with the stop's values
@@ -64,8 +77,8 @@ class PathClassifier(Protocol):
                 of a grid.
 
         Yields:
-            The seconds that the stop's model takes to train by itself, where the generator spent
-            some on other models as well; None where it took all that was spent so far.
+            What was spent on this stop's model and on the next one's; None where both contain all
+            that was trained so far.
         """
 
     def fit(self, X: Any, y: Any) -> Self:

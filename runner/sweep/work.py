@@ -75,11 +75,13 @@ def fit(arrays: Mapping[str, np.ndarray], argument: Fit, report: Report) -> None
     spent = 0.0
     for index in range(len(stops)):
         started = perf_counter()
-        own_seconds = next(path)
+        own = next(path)
         spent += perf_counter() - started
+        if own is not None:
+            report.spare(max(0.0, spent - own.own))
         report.checkpoint(index)
 
-        times = [spent if own_seconds is None else own_seconds]
+        times = [spent if own is None else own.own]
         if argument.retime_within is not None:
             until = began + argument.retime_within
             retime(partial(_seconds_alone, argument, prepared, stops[index]), times, until)
@@ -100,6 +102,8 @@ def fit(arrays: Mapping[str, np.ndarray], argument: Fit, report: Report) -> None
                 estimator.predict_proba(data.X_test), data.test_rows, argument.classes
             )
         report.record(index, fields, predictions)
+        if own is not None and index + 1 < len(stops):
+            report.spare(max(0.0, spent - own.ahead))
 
 
 def retime(again: Callable[[], float], times: list[float], until: float) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -66,10 +67,14 @@ def test_own_seconds_are_those_of_the_members_and_levels_asked_for(
 ) -> None:
     points = list(itertools.product(MEMBERS, DEPTHS))
     fitted = estimator(one)
-    seconds = dict(
-        zip(points, fitted.path(fitted.prepare(*noisy), stops(one, points)), strict=True)
-    )
+    spent = list(fitted.path(fitted.prepare(*noisy), stops(one, points)))
+    seconds = dict(zip(points, (at.own for at in spent), strict=True))
     assert min(seconds.values()) > 0
+    for at, following in pairwise(spent):
+        assert 0 < at.ahead < following.own
+    # The last of a row of depths holds all that was spent; the next row begins with its first.
+    row = len(DEPTHS)
+    assert spent[row - 1].ahead == spent[0].own
     for members, depth in points:
         assert seconds[members, depth] <= seconds[members, DEPTHS[-1]]
         assert seconds[members, depth] <= seconds[MEMBERS[-1], depth]

@@ -27,6 +27,10 @@ class Reported:
     def __init__(self) -> None:
         self.checkpoints: list[int] = []
         self.records: list[dict[str, Any]] = []
+        self.spared: list[float] = []
+
+    def spare(self, seconds: float) -> None:
+        self.spared.append(seconds)
 
     def checkpoint(self, index: int) -> None:
         self.checkpoints.append(index)
@@ -78,6 +82,23 @@ def test_timing_again_changes_no_score(task: Mapping[str, np.ndarray], system: s
     for record in again:
         assert record["fit_seconds_min"] <= record["fit_seconds"]
         assert record["timed_fits"] == 1 or record["fit_seconds_min"] < SHORT_SECONDS
+
+
+def test_what_smaller_and_larger_forests_took_is_spared(task: Mapping[str, np.ndarray]) -> None:
+    forest = family("C-DF")
+    chosen = {"trees": [1, 8], "depth": [1, 16], "splits": [128], "min_leaf": [1]}
+    (group,) = forest.fits(forest.configurations(chosen))
+    configurations = tuple(values for _, values in group)
+    report = Reported()
+    work.fit(task, Fit(forest, configurations, 1, 0, 1, ("no", "yes"), False), report)
+    before, *rest = report.spared
+    assert before == pytest.approx(0, abs=0.1)
+    # Between the records: what the next one doesn't contain yet, then at its end.
+    assert len(rest) == 2 * (len(configurations) - 1)
+    assert [record["score"] > 0.8 for record in report.records] == [True] * 4
+    own = [record["fit_seconds"] for record in report.records]
+    # One tree to depth 16 is no part of eight trees of depth 1.
+    assert rest[2] == pytest.approx(own[1] - own[0], abs=1e-3)
 
 
 def test_a_fit_is_timed_until_its_times_are_long_enough_together() -> None:
