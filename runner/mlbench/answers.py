@@ -37,6 +37,7 @@ class Answers:
 
     Attributes:
         fronts: The Pareto front of AUC and total training time, by task.
+        remarks: What a reader must know of the times.
     """
 
     fronts: Mapping[str, tuple[Point, ...]]
@@ -47,6 +48,7 @@ class Answers:
     recommendations: tuple[Recommendation, ...]
     over_tasks: tuple[Comparison, ...]
     over_folds: tuple[Comparison, ...]
+    remarks: tuple[str, ...] = ()
 
 
 def answer(study: Study, *, small_rows: int = SMALL_ROWS, seed: int = 0) -> Answers:
@@ -68,6 +70,7 @@ def answer(study: Study, *, small_rows: int = SMALL_ROWS, seed: int = 0) -> Answ
         recommendations=recommend(study, small_rows=small_rows),
         over_tasks=compare_over_tasks(study, seed=seed),
         over_folds=compare_over_folds(study),
+        remarks=study.remarks,
     )
 
 
@@ -79,6 +82,7 @@ def sentences(answers: Answers) -> list[str]:
         *_about_second(answers.second),
         *_about_comparisons(answers.over_tasks, "tasks"),
         *_about_comparisons(answers.over_folds, "folds within a task"),
+        *answers.remarks,
     ]
 
 

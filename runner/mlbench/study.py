@@ -142,6 +142,7 @@ class Study:
         systems: The same.
         platforms: Names of systems by the platform that provides them.
         results: One for each task and system at most.
+        remarks: What a reader must know of the times.
     """
 
     name: str
@@ -149,6 +150,7 @@ class Study:
     systems: tuple[System, ...]
     platforms: Mapping[str, tuple[str, ...]]
     results: tuple[Result, ...]
+    remarks: tuple[str, ...] = ()
 
     @cached_property
     def _by_pair(self) -> Mapping[tuple[str, str], Result]:

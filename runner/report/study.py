@@ -17,6 +17,7 @@ from runner.errors import InputError
 from runner.mlbench.setting import Setting
 from runner.mlbench.study import MODELS, Result, Study, System, Task, Winning
 from runner.models import family
+from runner.report.notes import PACKED
 from runner.report.rows import find_run
 from runner.selection import Scored, select
 from runner.store import Store
@@ -38,7 +39,7 @@ pairs as (
 ),
 found as materialized (
     select place, stage, system, task_fingerprint, configuration, configuration_id, fold,
-        coalesce(repeat, 0) as repeat, outcome, fit_seconds,
+        coalesce(repeat, 0) as repeat, outcome, fit_seconds, machine,
         case when outcome = 'ok' and isfinite(score) then score end as score,
         coalesce(timing, 'packed')
             || case when json_extract_string(enforced, '$.size') = 'fitted'
@@ -73,6 +74,7 @@ kept as (
     select kind from found where fit_seconds is not null
     group by kind order by count(*) desc, kind limit 1
 ),
+used as (select count(distinct machine) as machines from found where fit_seconds is not null),
 by_evaluation as (
     select pair, id, fold, any_value(repeats) as repeats, avg(fit_seconds) as seconds,
         count(fit_seconds) as times
@@ -103,7 +105,7 @@ tests as (
             and test.task_fingerprint = known.task_fingerprint
     group by pair
 )
-select counted.*, chosen.candidates, once.timed,
+select counted.*, chosen.candidates, once.timed, (from kept) as kind, (from used) as machines,
     case when mixed then null when repeats < 2 or lacking then once.total else middle.total end
         as seconds, tests.tests
 from counted left join chosen using (pair) left join once using (pair)
@@ -140,14 +142,14 @@ def load_study(store: Store, run_id: str | None = None) -> Study:
     systems = {
         group["system"]: known.get(group["system"]) or _system(group["system"]) for group in groups
     }
+    rows = _rows(store, run_id, groups)
     return Study(
         name=run["study"] or "",
         tasks=tuple(tasks.values()),
         systems=tuple(systems.values()),
         platforms=_platforms(list(systems), setting.platforms),
-        results=tuple(
-            _ranked(result, tasks[result.task]) for result in _results(store, run_id, groups)
-        ),
+        results=tuple(_ranked(result, tasks[result.task]) for result in _results(groups, rows)),
+        remarks=tuple(_remarks(next(iter(rows.values()), {}))),
     )
 
 
@@ -160,16 +162,32 @@ class _Selected:
     folds: tuple[float, ...]
 
 
-def _results(store: Store, run_id: str, groups: Sequence[Mapping[str, Any]]) -> Iterator[Result]:
+def _rows(
+    store: Store, run_id: str, groups: Sequence[Mapping[str, Any]]
+) -> dict[int, Mapping[str, Any]]:
+    """What the database has of each pair, by its number."""
     if not groups:
-        return
+        return {}
     rows = store.query(_PAIRS, {"run_id": run_id, **_places(groups)}).to_pylist()
-    found = {row["pair"]: row for row in rows}
+    return {row["pair"]: row for row in rows}
+
+
+def _results(
+    groups: Sequence[Mapping[str, Any]], rows: Mapping[int, Mapping[str, Any]]
+) -> Iterator[Result]:
     for pair, group in enumerate(groups):
-        if pair in found:
-            yield _result(group, found[pair])
+        if pair in rows:
+            yield _result(group, rows[pair])
         else:
             yield Result(group["task"], group["system"], why="no evaluation has a row")
+
+
+def _remarks(row: Mapping[str, Any]) -> Iterator[str]:
+    """What holds for the times of all pairs, of which any row tells."""
+    if (row.get("kind") or "").startswith("packed"):
+        yield PACKED
+    if row.get("machines", 0) > 1:
+        yield f"Times of {row['machines']} kinds of machine: not comparable."
 
 
 def _places(groups: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:

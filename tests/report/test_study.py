@@ -193,6 +193,19 @@ def test_competitions(record: Record) -> None:
     assert load_study(store).platforms == {"mine": ("A-LR",), "Others": ("C-LR",)}
 
 
+def test_remarks_on_times(record: Record) -> None:
+    rows = [
+        evaluation("wdbc", "C-LR", 0, fold)
+        | {"score": 0.8, "fit_seconds": 1.0, "machine": f"m{fold}"}
+        for fold in range(2)
+    ]
+    wanted = (Wanted("wdbc", "C-LR", 2, tuple(row["key"] for row in rows)),)
+    said = load_study(record(rows, wanted)).remarks
+    assert len(said) == 2
+    assert "packed" in said[0]
+    assert "2 kinds of machine" in said[1]
+
+
 def test_no_run(record: Record) -> None:
     with pytest.raises(InputError, match="no run is recorded"):
         load_study(record([], ()))

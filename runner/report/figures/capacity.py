@@ -112,7 +112,7 @@ def _curves(study: Study, left_out: Sequence[str], number: str) -> alt.LayerChar
             "models:Q",
             scale=alt.Scale(domain=[0, most + 0.6], nice=False),
             axis=alt.Axis(values=list(range(most + 1)), format="d"),
-            title=f"models needed for all {len(found.tasks)} tasks",
+            title=f"models needed for {_all(len(found.tasks))}",
         ),
         color=alt.Color(
             "platform:N",
@@ -170,6 +170,10 @@ def _points(curves: dict[str, tuple[Step, ...]]) -> list[dict[str, object]]:
 
 def _dashes(platforms: Sequence[str]) -> list[list[int]]:
     return [[1, 0] if index == 0 else [6, 1 + 2 * index] for index in range(len(platforms))]
+
+
+def _all(tasks: int) -> str:
+    return "the task" if tasks == 1 else f"all {tasks} tasks"
 
 
 def _without(left_out: Sequence[str]) -> str:

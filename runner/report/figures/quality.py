@@ -37,10 +37,10 @@ def auc_by_size(study: Study) -> alt.TopLevelMixin | None:
 def gap_to_best_linear(study: Study) -> alt.TopLevelMixin | None:
     """Figure 3: AUC minus the best linear system's, of C-BDT and of each linear system.
 
-    Only of the first platform's systems, since the paper asks what a user of it should pick. None
-    where there is no linear system with an AUC.
+    Only of the systems of C-BDT's platform, since the paper asks what a user of it should pick.
+    None where no platform has it, or no linear system of that platform has an AUC.
     """
-    own = next(iter(study.platforms.values()), ())
+    own = next((systems for systems in study.platforms.values() if BOOSTED in systems), ())
     systems = [
         system
         for system in study.systems

@@ -151,4 +151,4 @@ def _subtitle(study: Study, reference: str | None) -> list[str]:
         lines.append("blue line: the winning code")
     if any(_auc(study, task, reference) is not None for task in study.tasks):
         lines.append(f"red dashed line: {reference}")
-    return ["; ".join(lines)] if lines else []
+    return [*(["; ".join(lines)] if lines else []), *study.remarks]
