@@ -11,7 +11,7 @@ from runner.config.document import Location
 from runner.config.problems import Problems, shown
 from runner.config.schema import EstimatorKeys, safe_name
 from runner.errors import InputError, suggestion
-from runner.models import DEFAULT, FAMILIES, Family, OutsideClass, family
+from runner.models import DEFAULT, FAMILIES, Family, OutsideClass, family, wrong_values
 
 _FORMS = (
     "a system is a name, one name with its parameters, such as `C-BDT: {leaves: [8, 32]}`, or "
@@ -141,20 +141,7 @@ def _is_grid(
         hint = suggestion(name, found.parameters)
         problems.add(place, f"{found.name} has no parameter {name!r}: {hint}")
         return False
-    ok = True
-    for index, value in enumerate(values):
-        if isinstance(value, dict | list):
-            right: str | None = "a single value"
-        else:
-            right = found.problem(name, value)
-        # 1, 1.0 and true are three values to a class, though equal to Python.
-        twice = any(type(one) is type(value) and one == value for one in values[:index])
-        if right is not None:
-            problems.add((*place, index), f"{name} must be {right}, not {shown(value)}")
-        elif twice:
-            problems.add((*place, index), f"{name} has {shown(value)} twice; give it once")
-        ok = ok and right is None and not twice
-    return ok
+    return _are_right(found.parameter(name), values, place, problems)
 
 
 def _are_parameters(values: Any, found: Family, location: Location, problems: Problems) -> bool:
@@ -185,17 +172,14 @@ def _is_sweep(
     if not values:
         problems.add(place, f"{name} has no values; give at least one, or leave it out")
         return False
-    parameter: Any = found.parameters[name]
-    ok = True
-    for index, value in enumerate(values):
-        expected = parameter.problem(value)
-        if expected is None and parameter.convert(value) in values[:index]:
-            problems.add((*place, index), f"{name} has {shown(value)} twice; give it once")
-            ok = False
-        elif expected is not None:
-            problems.add((*place, index), f"{name} must be {expected}, not {shown(value)}")
-            ok = False
-    return ok
+    return _are_right(found.parameters[name], values, place, problems)
+
+
+def _are_right(parameter: Any, values: list[Any], location: Location, problems: Problems) -> bool:
+    wrong = list(wrong_values(parameter, values, shown))
+    for index, message in wrong:
+        problems.add((*location, index), message)
+    return not wrong
 
 
 def _example(found: Family) -> str:

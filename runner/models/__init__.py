@@ -19,6 +19,7 @@ from runner.models.family import (
     PathClassifier,
     Stop,
     Value,
+    wrong_values,
 )
 from runner.models.logistic_regression import LOGISTIC_REGRESSION
 from runner.models.neural_network import NEURAL_NETWORK
@@ -39,6 +40,7 @@ __all__ = [
     "Stop",
     "Value",
     "family",
+    "wrong_values",
 ]
 
 FAMILIES: Mapping[str, Family] = {

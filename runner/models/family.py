@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from typing import Any, Literal, Protocol, Self
@@ -194,8 +194,12 @@ class Free:
     default: Value
 
     def problem(self, value: object) -> str | None:
-        """None: the estimator itself will say."""
-        return None
+        """What no parameter can be; of the rest the estimator itself will say."""
+        if value is None or isinstance(value, Integral | str):
+            return None
+        if not isinstance(value, Real):
+            return "a single value"
+        return None if math.isfinite(value) else "a finite number"
 
     def convert(self, value: Value) -> Value:
         """The value as it is."""
@@ -222,6 +226,8 @@ class Family:
             or three for planning.
         preload: Modules that training needs: whoever times fits imports them beforehand.
         origin: Of a user's class ``package.module:Class``.
+        seeded: Whether another seed gives another model; None where nobody knows.
+        order_free: Whether the order of the training rows changes no more than rounding does.
     """
 
     name: str
@@ -235,6 +241,8 @@ class Family:
     cost: Cost
     preload: tuple[str, ...]
     origin: str | None = None
+    seeded: bool | None = None
+    order_free: bool = False
 
     def configurations(
         self, replacements: Mapping[str, Sequence[Value]] | None = None
@@ -255,7 +263,7 @@ class Family:
                 hint = suggestion(name, self.parameters)
                 raise InputError(f"{self.name} has no parameter {name!r}: {hint}")
         values = [
-            self._checked(parameter, replacements[name])
+            checked_values(self.name, parameter, replacements[name])
             if name in replacements
             else parameter.swept
             for name, parameter in self.parameters.items()
@@ -309,17 +317,41 @@ class Family:
     def _passing(self, one: Numbered) -> tuple[Any, ...]:
         return tuple(self.stop(one[1]).values())
 
-    def _checked(self, parameter: Any, values: Sequence[Value]) -> tuple[Value, ...]:
-        if not values:
-            raise InputError(f"{self.name}: {parameter.name} has no values: give at least one")
-        for value in values:
-            if right := parameter.problem(value):
-                raise InputError(f"{self.name}: {parameter.name} is {value!r}: it must be {right}")
-        plain = tuple(parameter.convert(value) for value in values)
-        for value in plain:
-            if plain.count(value) > 1:
-                raise InputError(f"{self.name}: {parameter.name} has {value!r} twice: give it once")
-        return plain
+
+def wrong_values(
+    parameter: Any, values: Sequence[Any], shown: Callable[[object], str] = repr
+) -> Iterator[tuple[int, str]]:
+    """What is wrong with the values to try of a parameter.
+
+    Args:
+        parameter: A Parameter, Choice or Free.
+        shown: How a message shows a value.
+
+    Yields:
+        The index of a value that is invalid or that stands before, with what would be right.
+    """
+    before: list[Any] = []
+    for index, value in enumerate(values):
+        if right := parameter.problem(value):
+            yield index, f"{parameter.name} must be {right}, not {shown(value)}"
+            continue
+        plain = _exact((parameter.convert(value),))
+        if plain in before:
+            yield index, f"{parameter.name} has {shown(value)} twice; give it once"
+        before.append(plain)
+
+
+def checked_values(owner: str, parameter: Any, values: Sequence[Value]) -> tuple[Value, ...]:
+    """The values to try of a parameter, each as its plain type.
+
+    Raises:
+        InputError: If there is none, or one is invalid or given twice; ``owner`` has the parameter.
+    """
+    if not values:
+        raise InputError(f"{owner}: {parameter.name} has no values; give at least one")
+    for _, message in wrong_values(parameter, values):
+        raise InputError(f"{owner}: {message}")
+    return tuple(parameter.convert(value) for value in values)
 
 
 def _exact(point: tuple[Value, ...]) -> tuple[Any, ...]:

@@ -4,29 +4,25 @@ from __future__ import annotations
 
 import contextlib
 import difflib
-import hashlib
 import importlib
 import inspect
-import math
 import pkgutil
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 from sklearn.base import BaseEstimator, is_classifier
 
 from runner.errors import InputError, suggestion
-from runner.models.family import Choice, Family, Free, Parameter, Value
+from runner.models.family import Choice, Family, Free, Parameter, Value, checked_values
+from runner.models.provenance import installed, provenance
 from runner.models.whole_fit import Build
 
 SEED = ("random_state",)
 THREADS = ("n_jobs", "threads")
 _ANY = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
-DIGEST_DIGITS = 16
 
 
 @dataclass(frozen=True)
@@ -89,12 +85,13 @@ class OutsideClass:
             signature = inspect.signature(self.found).parameters.values()
             return tuple(one.name for one in signature if one.kind not in _ANY)
 
-    def problem(self, parameter: str, value: Value) -> str | None:
-        """What would be right instead of ``value``; None if it is valid or nobody can tell."""
-        if isinstance(value, float) and not math.isfinite(value):
-            return "a finite number"
-        known = self._declared(parameter)
-        return None if known is None else known.problem(value)
+    def parameter(self, name: str) -> Parameter | Choice | Free:
+        """What the class declares of a parameter, as our own families do, or else its default."""
+        declared = getattr(self.found, "parameters", None)
+        known = declared.get(name) if isinstance(declared, Mapping) else None
+        if isinstance(known, Parameter | Choice):
+            return known
+        return Free(name, (), self._default(name))
 
     def family(
         self, *, name: str, grid: Mapping[str, Sequence[Value]], linear: bool = False
@@ -111,7 +108,8 @@ class OutsideClass:
             linear: Whether its decision boundary is linear.
 
         Raises:
-            InputError: The grid names a parameter that there isn't, or the class can't be made.
+            InputError: The grid names a parameter that there isn't, has none or wrong values for
+                one, or the class can't be made.
         """
         known = self.parameters
         for parameter in grid:
@@ -128,18 +126,20 @@ class OutsideClass:
             passes=_has_path(self.found),
         )
         shared = tuple(self.found.shared) if build.passes else ()  # type: ignore[attr-defined]
-        swept = dict(grid) | {one: (self._default(one),) for one in shared if one not in grid}
+        values = dict(grid) | {one: (self._default(one),) for one in shared if one not in grid}
+        source = self.origin.partition(":")[0]
+        code = provenance(self.found, source)
         family = Family(
             name=name,
-            version=self._digest,
-            libraries=self._distributions,
-            parameters={one: self._parameter(one, tuple(swept[one])) for one in swept},
+            version=code.digest,
+            libraries=code.distributions,
+            parameters={one: self._swept(one, tuple(values[one])) for one in values},
             shared=shared,
             descending=bool(getattr(self.found, "descending", False)),
             linear=linear,
             estimator=build,
             cost=_cost,
-            preload=("runner.models.whole_fit", "threadpoolctl", self.origin.partition(":")[0]),
+            preload=("runner.models.whole_fit", "threadpoolctl", source),
             origin=self.origin,
         )
         self._try(family)
@@ -152,80 +152,18 @@ class OutsideClass:
         except Exception as error:
             raise InputError(f"{self.name} can't be made: {_told(error)}") from None
 
-    def _declared(self, name: str) -> Parameter | Choice | None:
-        """What the class itself says about a parameter, as our own families do."""
-        declared = getattr(self.found, "parameters", None)
-        known = declared.get(name) if isinstance(declared, Mapping) else None
-        return known if isinstance(known, Parameter | Choice) else None
-
-    def _parameter(self, name: str, values: tuple[Any, ...]) -> Parameter | Choice | Free:
-        known = self._declared(name)
-        if known is None:
-            return Free(name, values, self._default(name, values[0]))
-        plain: Any = tuple(known.convert(value) for value in values)
-        return replace(known, swept=plain)
+    def _swept(self, name: str, values: Sequence[Value]) -> Parameter | Choice | Free:
+        known: Any = self.parameter(name)
+        plain = checked_values(self.name, known, values)
+        if isinstance(known, Free):
+            return Free(name, plain, self._default(name, plain[0]))
+        declared: Parameter | Choice = replace(known, swept=plain)
+        return declared
 
     def _default(self, name: str, otherwise: Value = None) -> Any:
         signature = inspect.signature(self.found).parameters
         given = signature[name].default if name in signature else inspect.Parameter.empty
         return otherwise if given is inspect.Parameter.empty else given
-
-    @property
-    def _distributions(self) -> tuple[str, ...]:
-        """Those of the class's bases and of what its own modules import."""
-        modules = {one.__module__ for one in self.found.__mro__}
-        modules.update(*(_named_in(module) for module in self._sources))
-        brought = (_installed().get(_top(module), ()) for module in modules)
-        return tuple(sorted({name for names in brought for name in names}))
-
-    @property
-    def _digest(self) -> str:
-        """Of the sources that nobody's version stands for, and of the class's own module."""
-        digest = hashlib.sha256()
-        for module in sorted({self.found.__module__, *self._sources}):
-            source = getattr(sys.modules.get(module), "__file__", None)
-            digest.update(Path(source).read_bytes() if source else module.encode())
-        return digest.hexdigest()[:DIGEST_DIGITS]
-
-    @property
-    def _sources(self) -> set[str]:
-        """The user's own modules that the class needs: no library's, and not Python's."""
-        found: set[str] = set()
-        next_ones = {one.__module__ for one in self.found.__mro__}
-        while next_ones:
-            module = next_ones.pop()
-            if module not in found and _is_own(module):
-                found.add(module)
-                next_ones |= _named_in(module)
-        return found
-
-
-@cache
-def _installed() -> Mapping[str, Sequence[str]]:
-    """The distributions that bring each package."""
-    from importlib.metadata import packages_distributions
-
-    # Our own package isn't found there where it is installed in place.
-    return {"runner": ["runner"], **packages_distributions()}
-
-
-def _is_own(module: str) -> bool:
-    return _top(module) not in sys.stdlib_module_names and _top(module) not in _installed()
-
-
-def _named_in(module: str) -> set[str]:
-    """The modules from which a loaded module's names come."""
-    values = vars(sys.modules[module]).values() if module in sys.modules else ()
-    named = (one.__name__ if isinstance(one, ModuleType) else _home(one) for one in values)
-    return {name for name in named if isinstance(name, str)}
-
-
-def _home(value: Any) -> Any:
-    return getattr(value, "__module__", None)
-
-
-def _top(module: str) -> str:
-    return module.partition(".")[0]
 
 
 def _module(name: str, folder: Path | None) -> Any:
@@ -254,7 +192,7 @@ def _missing(name: str, folder: Path | None) -> str:
         return f"package {parent!r} has no module {last!r}: {suggestion(name, valid)}"
     places = [] if folder is None else [str(folder.resolve())]
     valid = [module.name for module in pkgutil.iter_modules(places)]
-    near = difflib.get_close_matches(name, [*valid, *_installed()], n=1)
+    near = difflib.get_close_matches(name, [*valid, *installed()], n=1)
     where = "where Python looks" if folder is None else "where Python looks or beside the study"
     hint = f"did you mean {near[0]!r}?" if near else "is it installed here?"
     return f"there is no module {name!r} {where}: {hint}"

@@ -148,7 +148,7 @@ def test_valid_values_pass(whole: int, rate: float, l1: float) -> None:
         ({"tree": [1]}, "no parameter 'tree': did you mean 'trees'"),
         ({"zzz": [1]}, "the choice is 'leaves', 'min_leaf', 'learning_rate', 'trees'"),
         ({"trees": []}, "at least one"),
-        ({"trees": [0]}, "trees is 0: it must be a whole number from 1"),
+        ({"trees": [0]}, "trees must be a whole number from 1 .*, not 0"),
         ({"trees": [5, 5]}, "5 twice"),
         ({"learning_rate": [1, 1.0]}, "1.0 twice"),
     ],

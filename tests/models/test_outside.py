@@ -15,6 +15,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression, SGDClassifier
 from sklearn.utils.estimator_checks import check_estimator
 
+from runner.errors import InputError
 from runner.models import Family, OutsideClass, family
 from runner.models.whole_fit import WholeFit
 
@@ -148,21 +149,77 @@ def test_the_version_is_of_the_source(folder: Path) -> None:
     assert version(folder, one) == version(folder, same) != version(folder, other)
 
 
-def test_the_version_is_of_the_modules_that_it_imports_too(folder: Path) -> None:
-    helper = module(folder, "def help(): 1")
-    users = [
-        module(folder, f"{text}\n{BODY}")
-        for text in (f"import {helper}", f"from {helper} import help")
-    ]
-    before = [version(folder, user) for user in users]
-    (folder / f"{helper}.py").write_text("def help(): 2")
-    after = [version(folder, user) for user in users]
-    assert all(old != new for old, new in zip(before, after, strict=True))
+@pytest.mark.parametrize(
+    "user",
+    [
+        "import HELPER",
+        "from HELPER import help",
+        "from HELPER import POWER",
+        "from HELPER import *",
+        "def late():\n    import HELPER",
+        "def late():\n    from HELPER import POWER",
+        "if False:\n    import HELPER as other",
+    ],
+)
+def test_the_version_is_of_the_modules_that_it_imports_too(folder: Path, user: str) -> None:
+    constants = module(folder, "POWER = 1")
+    helper = module(folder, f"from {constants} import POWER\ndef help(): 1")
+    name = module(folder, f"{user.replace('HELPER', helper)}\n{BODY}")
+    seen = [version(folder, name)]
+    (folder / f"{constants}.py").write_text("POWER = 2")
+    seen.append(version(folder, name))
+    (folder / f"{helper}.py").write_text(f"from {constants} import POWER\ndef help(): 2")
+    seen.append(version(folder, name))
+    assert len(set(seen)) == 3
+    assert version(folder, name) == seen[-1]
+
+
+def test_the_version_is_of_a_packages_modules(folder: Path) -> None:
+    package = f"outside_{next(_numbers)}"
+    inner = folder / package / "inner"
+    inner.mkdir(parents=True)
+    texts = {
+        folder / package / "__init__.py": "SIZE = 1",
+        folder / package / "constants.py": "POWER = 1",
+        folder / package / "aside.py": "1",
+        inner / "__init__.py": "",
+        inner / "late.py": "1",
+        inner / "model.py": "from .. import SIZE, constants\n"
+        "from ..constants import POWER\n"
+        "def late():\n    from . import late, missing\n    from ..... import nowhere\n" + BODY,
+    }
+    for file, text in texts.items():
+        file.write_text(text)
+    seen = [version(folder, f"{package}.inner.model")]
+    for file, text in texts.items():
+        file.write_text(text + "\n# changed\n")
+        seen.append(version(folder, f"{package}.inner.model"))
+    aside = 1 + list(texts).index(folder / package / "aside.py")
+    assert seen[aside] == seen[aside - 1]
+    assert len(set(seen)) == len(texts)
+
+
+def test_what_a_function_imports_is_not_run(folder: Path) -> None:
+    bad = module(folder, "raise SystemExit('imported')")
+    name = module(folder, f"def late():\n    import {bad}\n{BODY}")
+    version(folder, name)
+    assert bad not in sys.modules
+
+
+def test_a_class_may_be_named_by_a_module_that_changes_it(folder: Path) -> None:
+    home = module(folder, BODY)
+    name = module(folder, f"from {home} import C\nC.power = 1\n")
+    before = version(folder, name)
+    (folder / f"{name}.py").write_text(f"from {home} import C\nC.power = 2\n")
+    assert version(folder, name) != before
 
 
 def test_a_key_rests_on_the_distributions_that_a_module_imports(folder: Path) -> None:
-    name = module(folder, "import json\nimport lightgbm\nfrom scipy.stats import norm\n" + BODY)
-    assert loaded(folder, name).libraries == ("lightgbm", "scipy")
+    text = "import json\nimport lightgbm\nfrom scipy.special import expit\n"
+    late = "def late():\n    from xgboost import train\n"
+    helper = module(folder, "from pandas import NA")
+    name = module(folder, f"{text}import {helper}\n{late}{BODY}")
+    assert loaded(folder, name).libraries == ("lightgbm", "pandas", "scipy", "xgboost")
     forest = OutsideClass.load("sklearn.ensemble:RandomForestClassifier")
     assert forest.family(name="f", grid={}).libraries == ("scikit-learn",)
 
@@ -171,3 +228,39 @@ def test_the_study_hides_no_installed_package(folder: Path) -> None:
     (folder / "sklearn.py").write_text(BODY)
     found = OutsideClass.load("sklearn.ensemble:RandomForestClassifier", folder).found
     assert found is RandomForestClassifier
+
+
+BOOSTED = "runner.models.boosted_trees:BoostedTrees"
+NETWORK = "runner.models.neural_network:NeuralNetwork"
+FOREST = "sklearn.ensemble:RandomForestClassifier"
+
+
+@pytest.mark.parametrize(
+    ("origin", "grid", "message"),
+    [
+        (BOOSTED, {"leaves": []}, "BoostedTrees: leaves has no values; give at least one"),
+        (BOOSTED, {"leaves": ["abc"]}, "leaves must be a whole number from 2 .*, not 'abc'"),
+        (BOOSTED, {"leaves": [8, 1]}, "leaves must be a whole number from 2 .*, not 1"),
+        (BOOSTED, {"leaves": [8, 8.0]}, "leaves must be a whole number from 2 .*, not 8.0"),
+        (BOOSTED, {"learning_rate": [1, 1.0]}, "learning_rate has 1.0 twice; give it once"),
+        (BOOSTED, {"trees": [0]}, "trees must be a whole number from 1"),
+        (NETWORK, {"loss": ["hinge"]}, "loss must be 'cross_entropy' or 'squared_error'"),
+        (FOREST, {"n_estimators": []}, "n_estimators has no values"),
+        (FOREST, {"max_features": [np.inf]}, "max_features must be a finite number, not inf"),
+        (FOREST, {"max_features": [{}]}, "max_features must be a single value, not {}"),
+        (FOREST, {"max_features": [None, None]}, "max_features has None twice"),
+        (FOREST, {"max_feature": [1]}, "no parameter 'max_feature': did you mean 'max_features'"),
+    ],
+)
+def test_wrong_grids_are_told(origin: str, grid: dict[str, Any], message: str) -> None:
+    found = OutsideClass.load(origin)
+    with pytest.raises(InputError, match=message):
+        found.family(name="one", grid=grid)
+
+
+def test_values_equal_to_python_only_are_several() -> None:
+    values: list[Any] = [1, 1.0, True, "1", None, 10**400]
+    forest = OutsideClass.load(FOREST).family(name="f", grid={"max_features": values})
+    assert [repr(one["max_features"]) for _, one in forest.configurations()] == list(
+        map(repr, values)
+    )
