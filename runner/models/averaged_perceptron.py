@@ -87,4 +87,5 @@ AVERAGED_PERCEPTRON = Family(
     estimator=_estimator,
     cost=_cost,
     preload=("runner.models.kernels.linear",),
+    seeded=True,
 )

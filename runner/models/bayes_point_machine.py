@@ -212,4 +212,6 @@ BAYES_POINT_MACHINE = Family(
     estimator=_estimator,
     cost=_cost,
     preload=("runner.models.kernels.expectation_propagation",),
+    seeded=False,
+    order_free=True,
 )

@@ -140,4 +140,6 @@ BOOSTED_TREES = Family(
     estimator=_estimator,
     cost=_cost,
     preload=("lightgbm",),
+    seeded=False,
+    order_free=True,
 )

@@ -31,6 +31,8 @@ GROUPS = 9
 """About so many of a grid's fits are compared with separate ones."""
 SCALES = (1e-30, 1e-10, 1e10, 1e30)
 LEAST_AUC = 0.9
+EQUAL_ROWS = range(1, 40)
+"""Libraries multiply rows in blocks of a few, and those left over in another way."""
 
 
 def is_a_scikit_learn_classifier(family: Family) -> None:
@@ -113,6 +115,47 @@ def a_seed_gives_equal_bits_with_any_number_of_threads(family: Family) -> None:
             _assert_same_bits(first, again, X)
 
 
+def another_seed_gives_another_model(family: Family) -> None:
+    """Where a family says that it draws, and the same bits where it says that it doesn't."""
+    if family.seeded is None:
+        return
+    X, y = _real()
+    first, other = (
+        family.estimator(_defaults(family), seed=seed, threads=1).fit(X, y).decision_function(X)
+        for seed in (1, 2)
+    )
+    assert (first.tobytes() != other.tobytes()) == family.seeded
+
+
+def the_order_of_rows_does_not_matter(family: Family) -> None:
+    """Where a family says so: rows given backwards give the same margins, nearly."""
+    if not family.order_free:
+        return
+    for X, y in (_toy(), _real()):
+        margin = _default(family).fit(X, y).decision_function(X)
+        backwards = _default(family).fit(X[::-1], y[::-1]).decision_function(X)
+        np.testing.assert_allclose(backwards, margin, rtol=1e-5, atol=1e-5)
+
+
+def equal_rows_have_equal_margins(family: Family) -> None:
+    """Bit for bit, wherever they stand among others: half a pair each counts in the AUC."""
+    X, y = _real()
+    fitted = _default(family).fit(X, y)
+    for count in EQUAL_ROWS:
+        margin = fitted.decision_function(np.tile(X[count], (count, 1)))
+        assert len(set(margin)) == 1, f"{count} equal rows have {sorted(set(margin))}"
+
+
+def a_row_alone_has_the_margin_of_a_batch(family: Family) -> None:
+    """Bit for bit: a score is the row's own, whatever it is predicted with."""
+    X, y = _real()
+    fitted = _default(family).fit(X, y)
+    margin = fitted.decision_function(X)
+    for row in range(0, len(X), 20):
+        alone = fitted.decision_function(X[row : row + 1])
+        assert alone[0] == margin[row], f"{alone[0]} for {margin[row]} in row {row}"
+
+
 def data_are_left_as_they_were(family: Family) -> None:
     """Arrays given are not written to, and may be such as can't be."""
     X, y = _toy()
@@ -147,14 +190,15 @@ def degenerate_data_give_finite_scores(family: Family) -> None:
 
 
 def many_duplicated_rows_give_finite_scores(family: Family) -> None:
-    """A hundred thousand rows, few of them distinct, in the grid's cheapest configuration."""
+    """A hundred thousand rows, few of them distinct: the grid's cheapest model and the default."""
     X, y = (np.repeat(array, 834, axis=0) for array in _toy())
     grid = [values for _, values in family.configurations()]
-    values = min(grid, key=lambda values: family.cost(values, *X.shape))
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        fitted = family.estimator(values, seed=0, threads=1).fit(X, y)
-        assert np.isfinite(fitted.decision_function(X)).all()
+    cheapest = min(grid, key=lambda values: family.cost(values, *X.shape))
+    for values in (cheapest, _defaults(family)):
+        with _named(f"configuration {values}"), warnings.catch_warnings():
+            warnings.simplefilter("error")
+            fitted = family.estimator(values, seed=0, threads=1).fit(X, y)
+            assert np.isfinite(fitted.decision_function(X)).all()
 
 
 def predictions_agree_with_the_margin(family: Family) -> None:
@@ -237,6 +281,10 @@ CHECKS: tuple[Check, ...] = (
     a_path_goes_one_way,
     a_path_may_stay_at_a_stop,
     a_seed_gives_equal_bits_with_any_number_of_threads,
+    another_seed_gives_another_model,
+    the_order_of_rows_does_not_matter,
+    equal_rows_have_equal_margins,
+    a_row_alone_has_the_margin_of_a_batch,
     data_are_left_as_they_were,
     scales_do_not_matter,
     degenerate_data_give_finite_scores,

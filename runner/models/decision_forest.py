@@ -116,4 +116,5 @@ DECISION_FOREST = Family(
     estimator=_estimator,
     cost=_cost,
     preload=tuple(f"runner.models.kernels.{name}" for name in ("binning", "forest", "bagging")),
+    seeded=True,
 )

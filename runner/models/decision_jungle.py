@@ -129,4 +129,5 @@ DECISION_JUNGLE = Family(
     estimator=_estimator,
     cost=_cost,
     preload=tuple(f"runner.models.kernels.{name}" for name in ("binning", "jungle", "bagging")),
+    seeded=True,
 )

@@ -188,4 +188,6 @@ LOGISTIC_REGRESSION = Family(
     estimator=_estimator,
     cost=_cost,
     preload=("threadpoolctl", "runner.models.kernels.linear"),
+    seeded=False,
+    order_free=True,
 )

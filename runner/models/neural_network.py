@@ -149,4 +149,5 @@ NEURAL_NETWORK = Family(
     estimator=_estimator,
     cost=_cost,
     preload=("runner.models.kernels.network",),
+    seeded=True,
 )

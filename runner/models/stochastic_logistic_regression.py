@@ -112,4 +112,5 @@ STOCHASTIC_LOGISTIC_REGRESSION = Family(
     estimator=_estimator,
     cost=_cost,
     preload=("runner.models.kernels.linear",),
+    seeded=True,
 )

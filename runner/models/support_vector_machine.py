@@ -87,4 +87,5 @@ SUPPORT_VECTOR_MACHINE = Family(
     estimator=_estimator,
     cost=_cost,
     preload=("runner.models.kernels.linear",),
+    seeded=True,
 )

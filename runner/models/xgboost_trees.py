@@ -142,4 +142,6 @@ XGBOOST_TREES = Family(
     estimator=_estimator,
     cost=_cost,
     preload=("xgboost",),
+    seeded=False,
+    order_free=True,
 )

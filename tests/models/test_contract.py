@@ -6,6 +6,7 @@ import inspect
 import re
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -90,7 +91,15 @@ class Faulty:
             warnings.warn("look")
         self.span = X.max() - X.min() or 1.0
 
+        self.first = X[0, 1] / self.span
+
     def decision_function(self, X):
+        if self.fault == "order":
+            return X[:, 0] / self.span + self.first
+        if self.fault == "place":
+            return X[:, 0] / self.span + 1e-9 * np.arange(len(X))
+        if self.fault == "batch":
+            return X[:, 0] / self.span / len(X)
         if self.fault == "random":
             return np.random.default_rng().normal(size=len(X))
         if self.fault == "nan":
@@ -110,6 +119,10 @@ class Faulty:
         ("warns", "many_duplicated_rows_give_finite_scores"),
         ("nan", "degenerate_data_give_finite_scores"),
         ("scale", "scales_do_not_matter"),
+        ("seedless", "another_seed_gives_another_model"),
+        ("order", "the_order_of_rows_does_not_matter"),
+        ("place", "equal_rows_have_equal_margins"),
+        ("batch", "a_row_alone_has_the_margin_of_a_batch"),
     ],
 )
 def test_a_fault_is_found(
@@ -119,6 +132,7 @@ def test_a_fault_is_found(
     monkeypatch.setattr(sys, "path", [*sys.path])
     monkeypatch.delitem(sys.modules, "faulty", raising=False)
     family = OutsideClass.load("faulty:Faulty", tmp_path).family(name="faulty", grid={})
+    family = replace(family, seeded=True, order_free=True)
     [found] = [one for one in CHECKS if one.__name__ == check]
     with pytest.raises((AssertionError, UserWarning, ValueError)):
         found(family)
