@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from functools import partial
 from statistics import median
@@ -15,6 +15,7 @@ import numpy as np
 from runner.data import prepare
 from runner.metrics import auc
 from runner.models import Family, PathClassifier, Stop
+from runner.models.family import Spent
 from runner.sandbox import Report
 
 FUNCTION = f"{__name__}:fit"
@@ -71,39 +72,39 @@ def fit(arrays: Mapping[str, np.ndarray], argument: Fit, report: Report) -> None
     prepare_seconds = perf_counter() - began
 
     stops = [argument.family.stop(values) for values in argument.configurations]
-    path = estimator.path(prepared, stops)
     spent = 0.0
-    for index in range(len(stops)):
-        started = perf_counter()
-        own = next(path)
-        spent += perf_counter() - started
-        if own is not None:
-            report.spare(max(0.0, spent - own.own))
-        report.checkpoint(index)
+    with closing(_following(estimator, prepared, stops)) as path:
+        for index in range(len(stops)):
+            started = perf_counter()
+            own = next(path)
+            spent += perf_counter() - started
+            if own is not None:
+                report.spare(max(0.0, spent - own.own))
+            report.checkpoint(index)
 
-        times = [spent if own is None else own.own]
-        if argument.retime_within is not None:
-            until = began + argument.retime_within
-            retime(partial(_seconds_alone, argument, prepared, stops[index]), times, until)
-        started = perf_counter()
-        margin = estimator.decision_function(data.X_test)
-        predict_seconds = perf_counter() - started
-        fields = {
-            "score": auc(data.y_test, margin),
-            "fit_seconds": median(times),
-            "fit_seconds_min": min(times),
-            "timed_fits": len(times),
-            "predict_seconds": predict_seconds,
-            "prepare_seconds": prepare_seconds,
-        }
-        predictions = None
-        if argument.predictions:
-            predictions = _predictions(
-                estimator.predict_proba(data.X_test), data.test_rows, argument.classes
-            )
-        report.record(index, fields, predictions)
-        if own is not None and index + 1 < len(stops):
-            report.spare(max(0.0, spent - own.ahead))
+            times = [spent if own is None else own.own]
+            if argument.retime_within is not None:
+                until = began + argument.retime_within
+                retime(partial(_seconds_alone, argument, prepared, stops[index]), times, until)
+            started = perf_counter()
+            margin = estimator.decision_function(data.X_test)
+            predict_seconds = perf_counter() - started
+            fields = {
+                "score": auc(data.y_test, margin),
+                "fit_seconds": median(times),
+                "fit_seconds_min": min(times),
+                "timed_fits": len(times),
+                "predict_seconds": predict_seconds,
+                "prepare_seconds": prepare_seconds,
+            }
+            predictions = None
+            if argument.predictions:
+                predictions = _predictions(
+                    estimator.predict_proba(data.X_test), data.test_rows, argument.classes
+                )
+            report.record(index, fields, predictions)
+            if own is not None and index + 1 < len(stops):
+                report.spare(max(0.0, spent - own.ahead))
 
 
 def retime(again: Callable[[], float], times: list[float], until: float) -> None:
@@ -116,6 +117,13 @@ def retime(again: Callable[[], float], times: list[float], until: float) -> None
     """
     while sum(times) <= SHORT_SECONDS and perf_counter() + times[-1] < until:
         times.append(again())
+
+
+def _following(
+    estimator: PathClassifier, prepared: Any, stops: Sequence[Stop]
+) -> Generator[Spent | None, None, None]:
+    """The estimator's path as a generator: closed, it closes one that waits at its last stop."""
+    yield from estimator.path(prepared, stops)
 
 
 def _seconds_alone(argument: Fit, prepared: Any, stop: Stop) -> float:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import statistics
+import sys
 from collections.abc import Mapping
+from contextlib import nullcontext
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -13,7 +15,7 @@ import pytest
 
 from runner.config import load_study, load_tasks
 from runner.data import arrays
-from runner.models import family
+from runner.models import OutsideClass, family
 from runner.sweep import work
 from runner.sweep.work import SHORT_SECONDS, Fit, retime
 
@@ -90,7 +92,9 @@ def test_what_smaller_and_larger_forests_took_is_spared(task: Mapping[str, np.nd
     (group,) = forest.fits(forest.configurations(chosen))
     configurations = tuple(values for _, values in group)
     report = Reported()
-    work.fit(task, Fit(forest, configurations, 1, 0, 1, ("no", "yes"), False), report)
+    argument = Fit(forest, configurations, 1, 0, 1, ("no", "yes"), False)
+    work.warm_up(argument)
+    work.fit(task, argument, report)
     before, *rest = report.spared
     assert before == pytest.approx(0, abs=0.1)
     # Between the records: what the next one doesn't contain yet, then at its end.
@@ -99,6 +103,57 @@ def test_what_smaller_and_larger_forests_took_is_spared(task: Mapping[str, np.nd
     own = [record["fit_seconds"] for record in report.records]
     # One tree to depth 16 is no part of eight trees of depth 1.
     assert rest[2] == pytest.approx(own[1] - own[0], abs=1e-3)
+
+
+PAUSING = """\
+from runner.models import Parameter
+from runner.models.base import BinaryPathClassifier, parameters
+
+LEFT = []
+
+class Pausing(BinaryPathClassifier):
+    shared = ("end",)
+    parameters = parameters(Parameter("end", (1, 2, 3), 1, "whole", low=1))
+
+    def __init__(self, end=1):
+        self.end = end
+
+    def _prepare(self, X, positive):
+        return None
+
+    def _train(self, rows, stops):
+        try:
+            for stop in stops:
+                self.reached_ = stop["end"]
+                yield None
+        finally:
+            LEFT.append(self.reached_)
+
+    def _margin(self, X):
+        if self.reached_ == FAILING:
+            raise RuntimeError("enough")
+        return X[:, 0]
+"""
+
+
+@pytest.mark.parametrize(("failing", "left"), [(0, 3), (2, 2)])
+def test_a_path_is_left_by_the_end_of_its_fit(
+    task: Mapping[str, np.ndarray],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    failing: int,
+    left: int,
+) -> None:
+    monkeypatch.syspath_prepend(str(tmp_path))
+    name = f"pausing_{failing}"
+    (tmp_path / f"{name}.py").write_text(f"FAILING = {failing}\n{PAUSING}")
+    one = OutsideClass.load(f"{name}:Pausing").family(name="own", grid={"end": [1, 2, 3]})
+    (group,) = one.fits(one.configurations())
+    argument = Fit(one, tuple(v for _, v in group), 1, 0, 1, ("no", "yes"), False)
+    with pytest.raises(RuntimeError) if failing else nullcontext() as caught:
+        work.fit(task, argument, Reported())
+    # With `caught` the failed call's frame lives on, and all that it holds.
+    assert (sys.modules[name].LEFT, bool(caught)) == ([left], bool(failing))
 
 
 def test_a_fit_is_timed_until_its_times_are_long_enough_together() -> None:
