@@ -76,8 +76,7 @@ class DecisionJungle(BaggedClassifier):
         from runner.models.kernels import jungle
 
         binned = super()._prepare(X, positive)
-        table = np.empty(len(X) + 1, dtype=np.int64)
-        jungle.tabulate(table)
+        table = jungle.tabulate(len(X))
         return _Rows(binned.binning, binned.codes, binned.positive, table)
 
     def _grow(self, rows: _Rows, grove: Grove, depth: int) -> None:
@@ -120,7 +119,7 @@ def _cost(configuration: Mapping[str, Any], rows: int, columns: int) -> float:
 
 DECISION_JUNGLE = Family(
     name="C-DJ",
-    version=1,
+    version=2,
     libraries=(),
     parameters=PARAMETERS,
     shared=("dags", "depth"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from decimal import Decimal, localcontext
 from typing import Any
 
 import numpy as np
@@ -218,6 +219,15 @@ def test_energy_falls_from_level_to_level_of_bounded_width(width: int, real: Dat
         assert (np.diff([energies(level) for level in found]) < 0).all()
 
 
+def test_energies_are_rounded_exactly() -> None:
+    table = jungle.tabulate(100_000)
+    assert table[:3].tolist() == [0, 0, 2 * 2**20]
+    with localcontext(prec=50):
+        for x in (*range(3, 2000), *range(2000, 100_001, 97)):
+            bits = Decimal(x) * Decimal(x).ln() / Decimal(2).ln()
+            assert table[x] == (bits * 2**20).to_integral_value()
+
+
 @pytest.mark.parametrize("children", [2, 3, 6, 16])
 def test_energy_never_rises_within_a_level(children: int) -> None:
     # Eight parents: 16 children are one for each branch, fewer must be shared.
@@ -227,8 +237,7 @@ def test_energy_never_rises_within_a_level(children: int) -> None:
     codes = rng.integers(0, 64, (5, n)).astype(np.uint8)
     positive = rng.random(n) < 0.1 + 0.5 * (codes[0] > 30) + 0.3 * (np.arange(n) // 40 % 2)
     weights = (1 << 32) + positive.astype(np.int64)
-    table = np.empty(n + 1, dtype=np.int64)
-    jungle.tabulate(table)
+    table = jungle.tabulate(n)
     begins = np.arange(0, n, rows_each)
     own = positive.reshape(parents, rows_each).sum(axis=1)
     level = np.column_stack([np.full(parents, rows_each), own, begins, begins + rows_each])

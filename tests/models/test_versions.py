@@ -23,7 +23,7 @@ DIGESTS = {
     ("C-BPM", 1, ("numpy 2.4",)): "bb8f485f8a43c206",
     ("C-BDT", 1, ("lightgbm 4.7",)): "94d18d649f8cd2ca",
     ("C-DF", 1, ()): "14d57b751cfb78f4",
-    ("C-DJ", 1, ()): "7b08e8aec97249c1",
+    ("C-DJ", 2, ()): "7b08e8aec97249c1",
     ("C-NN", 1, ()): "9e43e781609c0636",
     ("C-SVM", 1, ("numpy 2.4",)): "50ef7fb40bc08467",
     ("C-LR", 2, ("numpy 2.4",)): "ed35dc90e9e60e55",

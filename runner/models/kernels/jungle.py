@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -25,8 +25,11 @@ ROWS, HITS = range(2)
 TOTALS, POSITIVES, ENERGIES = range(3)
 """Sums over a level's children."""
 
-SCALE = 2.0**20
+SCALE = 2**20
 """Energies are whole numbers in units of 2^-20 bit: sums of them are exact in any order."""
+
+PRECISION = 128
+"""Binary places of logarithms: far more than roundings of the table need."""
 
 SLOTS = 4096
 """Most cumulative histograms that a level keeps: 2 MB."""
@@ -45,12 +48,25 @@ def mix(state: Number) -> Number:
     return z ^ (z >> np.uint64(31))
 
 
-@kernel("void(int64[::1])")
-def tabulate(table: np.ndarray) -> None:
-    """Fill in x log2(x) for x from 0, in units of energy."""
-    table[0] = 0
-    for x in range(1, len(table)):
-        table[x] = np.int64(np.rint(x * math.log2(x) * SCALE))
+@lru_cache(maxsize=2)
+def tabulate(most: int) -> np.ndarray:
+    """x log2(x) for x from 0 to ``most``, in units of energy and rounded: (most + 1,) int64.
+
+    In whole numbers of Python's, since C libraries differ in the last bits of a logarithm. With
+    d = 2x - 1 the logarithm of x exceeds that of x - 1 by 2 (1/d + 1/(3 d^3) + 1/(5 d^5) + ...).
+    """
+    table = np.zeros(most + 1, dtype=np.int64)
+    logarithm = ln_2 = 0
+    for x in range(2, most + 1):
+        d = 2 * x - 1
+        power, term = (2 << PRECISION) // d, 1
+        while power > 0:
+            logarithm += power // term
+            power //= d * d
+            term += 2
+        ln_2 = ln_2 or logarithm
+        table[x] = (2 * SCALE * x * logarithm + ln_2) // (2 * ln_2)
+    return table
 
 
 @kernel("int64(int64[::1], int64, int64)")
@@ -469,7 +485,7 @@ def grow(
     Args:
         codes: (columns, n), bins.
         varying: The columns with more than one bin.
-        table: (n + 1,), as ``tabulate`` fills it.
+        table: (n + 1,), as ``tabulate`` gives it.
         rows: (DAGs, n) and weights (DAGs, n) as ``bagging.plant`` gives them; reordered.
         nodes: (nodes, 6), left as they are.
         frontier: (open nodes, 5), as ``bagging.plant`` gives it, DAG by DAG.
