@@ -9,6 +9,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+TOO_LITTLE = 0.0001
+"""Seconds that no aim is measured by."""
+
+WITHIN = 1.3
+"""By how much a cost may exceed what was expected."""
+
+FOREST_SHARE = 0.1
+"""What C-DF with 1,024 candidates may take of a RandomForest with all features, of equal trees and
+depth, on the largest shape."""
+
 
 @dataclass(frozen=True)
 class Cost:
@@ -60,7 +70,12 @@ EXPECTED: Mapping[str, Mapping[str, Cost]] = {
         "C-LR": Cost(0.14, 0.62, 27, 20),
     },
 }
-"""By shape and family; what was too little to be measured stands as .0001."""
+"""By shape and family; what was too little to be measured stands as ``TOO_LITTLE``."""
 
 FACTORS: Mapping[str, float] = {"small": 1.9, "medium": 1.4, "large": 1.35}
 """By how much sharing is to lower the CPU seconds of the whole grid, at least."""
+
+
+def ratio(seconds: float, expected: float | None) -> float | None:
+    """How many times what was expected; None where nothing is to be compared with."""
+    return None if expected is None or expected <= TOO_LITTLE else seconds / expected

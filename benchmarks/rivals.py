@@ -1,7 +1,8 @@
 """The sweep of a study as others do it: ``python -m benchmarks.rivals gridsearch|tune STUDY``.
 
 Same tasks, folds, estimators and scorer as ``runner sweep``; prints one JSON document. For studies
-of one task of numbers without gaps. ``tune`` makes some of the trials only and extrapolates.
+of one task of numbers without gaps. ``tune`` makes some of the trials only and says how many there
+are: extrapolating is the caller's.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ def main() -> None:
     if arguments.how == "gridsearch":
         print(json.dumps(grid_search(study)))
     else:
-        print(json.dumps(tune(study, arguments.trials)))
+        print(json.dumps(plain_tune(study, arguments.trials)))
 
 
 def grid_search(study: SweepStudy) -> dict[str, Any]:
@@ -75,7 +76,7 @@ def grid_search(study: SweepStudy) -> dict[str, Any]:
     return {"best": best, "cpu_seconds": sum(one.ru_utime + one.ru_stime for one in spent)}
 
 
-def tune(study: SweepStudy, count: int) -> dict[str, Any]:
+def plain_tune(study: SweepStudy, count: int) -> dict[str, Any]:
     """Plain Ray Tune: one trial a configuration, which cross-validates it; Tune's defaults.
 
     Returns:

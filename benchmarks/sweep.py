@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.machine import description
+from runner.config import PLATFORMS
 from runner.models import FAMILIES
 from runner.store import Store
 
@@ -54,7 +55,7 @@ _SPENT = """
 
 @dataclass(frozen=True)
 class Task:
-    """What is swept.
+    """What is swept. Aims are for the eight systems together.
 
     Attributes:
         entry: The study's entry for it.
@@ -75,9 +76,10 @@ TASKS: Mapping[str, Task] = {
         f"{{file: '{_SPAMBASE}', name: spambase, target: target}}", _SPAMBASE, share=0.68, tune=None
     ),
 }
-MLBENCH = ("C-AP", "C-BPM", "C-BDT", "C-DF", "C-DJ", "C-NN", "C-SVM", "C-LR")
+MLBENCH = PLATFORMS["Azure"]
 WITHIN = 1.15
 """By how much the aim may be missed."""
+_NO_AIM = "none for these systems"
 
 
 @dataclass(frozen=True)
@@ -88,6 +90,7 @@ class Ours:
         seconds: Of the whole command.
         startup_seconds: Of it until the first job began.
         cpu_seconds: Of all jobs: preparing, fitting and scoring.
+        rows: Evaluations of stage cv.
         best: The best mean AUC by system.
     """
 
@@ -133,10 +136,12 @@ def _compare(name: str, task: Task, systems: Sequence[str], trials: int, folder:
     ours = _sweep(study, folder / "results")
     _print(name, f"runner sweep ({ours.rows} rows)", ours.seconds, ours.startup_seconds, "", "")
     seconds, theirs = _rival("gridsearch", study)
-    aim = f"{task.share:g}, at most {task.share * WITHIN:.2f}"
+    complete = set(systems) == set(MLBENCH)
+    aim = f"{task.share:g}, at most {task.share * WITHIN:.2f}" if complete else _NO_AIM
     _print(name, "GridSearchCV", seconds, None, f"{ours.seconds / seconds:.2f}", aim)
     if task.tune is not None:
-        _compare_with_tune(name, study, trials, ours, f"at most {task.tune:g}")
+        aim = f"at most {task.tune:g}" if complete else _NO_AIM
+        _compare_with_tune(name, study, trials, ours, aim)
     _check(ours.best, theirs["best"])
     spent = theirs["cpu_seconds"]
     return (
