@@ -1,4 +1,4 @@
-"""``runner report``: a run's tables and chart."""
+"""``runner report``: a run's page, tables and charts."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 @click.option(
     "--output",
     type=Folder(),
-    help="Where tables and chart go.  [default: report/ in the results' folder]",
+    help="Where page, tables and charts go.  [default: report/ in the results' folder]",
 )
 @click.option(
     "--published",
@@ -64,9 +64,10 @@ def command(
 ) -> None:
     """The best configuration of each system, its AUC, training times and outcomes.
 
-    Reports the latest run: what it planned, whichever run computed it. Writes summary.csv,
-    configurations.csv and the chart auc_vs_time as SVG and PNG; in tables/ and figures/ what
-    mlbench's paper has of its study, and in answers.txt what the numbers say.
+    Reports the latest run: what it planned, whichever run computed it. Writes index.html, a page
+    that needs no other file and no network; summary.csv, configurations.csv and the chart
+    auc_vs_time as SVG and PNG; in tables/ and figures/ what mlbench's paper has of its study, and
+    in answers.txt what the numbers say.
 
     With --published, mlbench's tables 6 to 12 and figures 1 to 6 from the numbers that the paper
     printed, and where its print differs from what follows from them.
@@ -105,6 +106,7 @@ def command(
     console.print(report.table)
     for note in report.notes:
         click.echo(note)
+    click.echo(f"page: {report.page}")
     click.echo(f"tables: {report.summary_csv}, {report.configurations_csv}")
     click.echo(f"chart: {report.chart_svg}, {report.chart_png}")
     click.echo(f"the study: tables, figures and answers.txt in {report.summary_csv.parent}")
@@ -134,6 +136,7 @@ def _report_paper(name: str, output: Path | None, choices: Choices, as_json: boo
     for sentence in paper.sentences:
         click.echo(sentence)
     click.echo(f"{len(paper.tables['missing'])} values are missing: {folder}/tables/missing.csv")
+    click.echo(f"page: {folder}/index.html")
     click.echo(f"tables: {folder}/tables, figures: {folder}/figures")
 
 

@@ -7,8 +7,9 @@ from pathlib import Path
 
 from runner.errors import InputError
 from runner.report.chart import auc_vs_time
-from runner.report.mlbench import Choices, Written, write_study
+from runner.report.mlbench import Choices, Written, write_page, write_study
 from runner.report.notes import notes
+from runner.report.page import of_run
 from runner.report.rows import load
 from runner.report.study import load_study
 from runner.report.style import save
@@ -27,6 +28,7 @@ class Report:
         table: For rich to print.
         notes: Sentences that belong below the table.
         study: The same run as mlbench's study: its tables, figures and answers.
+        page: All of that as one HTML file.
     """
 
     run_id: str
@@ -37,18 +39,19 @@ class Report:
     chart_svg: Path
     chart_png: Path
     study: Written
+    page: Path
 
     @property
     def files(self) -> tuple[Path, ...]:
         """All that was written."""
         own = self.summary_csv, self.configurations_csv, self.chart_svg, self.chart_png
-        return (*own, *self.study.files)
+        return (self.page, *own, *self.study.files)
 
 
 def write(
     store: Store, output: Path, run_id: str | None = None, choices: Choices | None = None
 ) -> Report:
-    """Writes tables and chart of a run into a folder, which is made where it is missing.
+    """Writes page, tables and charts of a run into a folder, which is made where it is missing.
 
     Args:
         store: The results.
@@ -62,16 +65,19 @@ def write(
     """
     rows = comparable(load(store, run_id))
     summary, configurations = summarise_pairs(rows), list_configurations(rows)
-    study = load_study(store, rows.run_id)
+    said = tuple(notes(rows, summary))
+    study = write_study(load_study(store, rows.run_id), output, choices)
+    content = of_run(store, rows, summary, configurations, said, study.content)
     report = Report(
         run_id=rows.run_id,
         table=SummaryTable(summary),
-        notes=tuple(notes(rows, summary)),
+        notes=said,
         summary_csv=output / "summary.csv",
         configurations_csv=output / "configurations.csv",
         chart_svg=output / "auc_vs_time.svg",
         chart_png=output / "auc_vs_time.png",
-        study=write_study(study, output, choices),
+        study=study,
+        page=write_page(content, output),
     )
     try:
         write_csv(summary, report.summary_csv)

@@ -18,11 +18,14 @@ from runner.mlbench.regimes import Thresholds
 from runner.mlbench.study import Study
 from runner.mlbench.tables import tables
 from runner.report.figures import FIGURES, figures
+from runner.report.page import Content, of_study, render
 from runner.report.style import save
 from runner.report.table import write_csv
 
 PUBLISHED = Path("results/published")
 """Where the repository keeps printed tables, a folder for each paper."""
+PAGE = "index.html"
+"""The page's name in a report's folder."""
 
 
 @dataclass(frozen=True)
@@ -48,12 +51,14 @@ class Written:
     Attributes:
         tables: By name, those of the answers among them.
         sentences: The answers in words.
+        content: All that, for a page.
         files: All that was written.
     """
 
     study: Study
     tables: dict[str, pa.Table]
     sentences: list[str]
+    content: Content
     files: tuple[Path, ...]
 
 
@@ -69,7 +74,7 @@ class Paper(Written):
 
 
 def write_published(name: str, output: Path, choices: Choices | None = None) -> Paper:
-    """Writes the tables, figures and answers that follow from a paper's printed numbers.
+    """Writes the page, tables, figures and answers that follow from a paper's printed numbers.
 
     Args:
         name: A folder below results/published, or the path of one like it.
@@ -83,7 +88,28 @@ def write_published(name: str, output: Path, choices: Choices | None = None) -> 
     folder = published_folder(name)
     study = read_published(folder)
     written = write_study(study, output, choices)
-    return Paper(**written.__dict__, differences=differences(study, folder))
+    page = write_page(written.content, output)
+    return Paper(
+        **(written.__dict__ | {"files": (page, *written.files)}),
+        differences=differences(study, folder),
+    )
+
+
+def write_page(content: Content, output: Path) -> Path:
+    """Writes the page into a folder that exists; its path.
+
+    Raises:
+        InputError: It can't be written.
+    """
+    file = output / PAGE
+    try:
+        # Never half a page where a reader has it open.
+        partial = file.with_name(f".{PAGE}.partial")
+        partial.write_text(render(content), encoding="utf-8")
+        partial.replace(file)
+    except OSError as error:
+        raise InputError(f"can't write here: {error.strerror or error}", file=file) from error
+    return file
 
 
 def write_study(study: Study, output: Path, choices: Choices | None = None) -> Written:
@@ -113,7 +139,8 @@ def write_study(study: Study, output: Path, choices: Choices | None = None) -> W
         text.write_text("".join(f"{sentence}\n\n" for sentence in said), encoding="utf-8")
     except OSError as error:
         raise InputError(f"can't write here: {error.strerror or error}", file=output) from error
-    return Written(study, found, said, (*files, text))
+    content = of_study(study, found, said, choices.thresholds, choices.without)
+    return Written(study, found, said, content, (*files, text))
 
 
 def published_folder(name: str) -> Path:

@@ -18,16 +18,10 @@ _WIDTH_OF_TASK = 110
 
 def auc_by_size(study: Study) -> alt.TopLevelMixin | None:
     """Figure 2: the AUC of each system; None where no system has one."""
-    values = [
-        {"task": task.name, "system": system.name, "value": auc}
-        for task in study.by_size()
-        for system in study.systems
-        if (auc := study.result(task.name, system.name).auc) is not None
-    ]
     return _lines(
         study,
         study.systems,
-        values,
+        auc_values(study),
         "AUC by task",
         "test AUC",
         ["on the test set, of the selected configuration"],
@@ -40,6 +34,29 @@ def gap_to_best_linear(study: Study) -> alt.TopLevelMixin | None:
     Only of the systems of C-BDT's platform, since the paper asks what a user of it should pick.
     None where no platform has it, or no linear system of that platform has an AUC.
     """
+    systems, values = gap_values(study)
+    return _lines(
+        study,
+        systems,
+        values,
+        f"{BOOSTED} against linear systems",
+        "AUC minus the best linear system's",
+        ["zero is the best linear system of each task"],
+    )
+
+
+def auc_values(study: Study) -> list[dict[str, Any]]:
+    """Figure 2's points: ``task``, ``system`` and its AUC as ``value``; tasks by size."""
+    return [
+        {"task": task.name, "system": system.name, "value": auc}
+        for task in study.by_size()
+        for system in study.systems
+        if (auc := study.result(task.name, system.name).auc) is not None
+    ]
+
+
+def gap_values(study: Study) -> tuple[list[System], list[dict[str, Any]]]:
+    """Figure 3's systems and points: ``task``, ``system`` and the difference as ``value``."""
     own = next((systems for systems in study.platforms.values() if BOOSTED in systems), ())
     systems = [
         system
@@ -56,14 +73,7 @@ def gap_to_best_linear(study: Study) -> alt.TopLevelMixin | None:
             auc = _auc(study, task, system.name)
             if auc is not None and best is not None:
                 values.append({"task": task.name, "system": system.name, "value": auc - best})
-    return _lines(
-        study,
-        systems,
-        values,
-        f"{BOOSTED} against linear systems",
-        "AUC minus the best linear system's",
-        ["zero is the best linear system of each task"],
-    )
+    return systems, values
 
 
 def _auc(study: Study, task: Task, system: str) -> float | None:

@@ -1,0 +1,8 @@
+"""The report as one HTML file that needs nothing else: no network, no server, no other file."""
+
+from __future__ import annotations
+
+from runner.report.page.content import Content, of_run, of_study
+from runner.report.page.document import render
+
+__all__ = ["Content", "of_run", "of_study", "render"]

@@ -1,0 +1,46 @@
+"""Template, style, script and data put together as one HTML file."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import json
+from dataclasses import asdict
+from importlib.resources import files
+from string import Template
+
+from runner.report.page.content import Content
+
+# In the order in which they depend on each other; together they are one script.
+_SCRIPTS = ("data.js", "element.js", "export.js", "table.js", "chart.js", "drill.js", "main.js")
+
+
+def render(content: Content) -> str:
+    """The page's text.
+
+    The browser is told to run no script but the page's own (by its digest), and to ask no host for
+    anything, so that whatever text the results hold stays text.
+    """
+    script = "\n".join(_read(name) for name in _SCRIPTS)
+    script = f'"use strict";\n(() => {{\n{script}\n}})();'
+    return Template(_read("page.html")).substitute(
+        title=html.escape(content.title),
+        digest=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
+        style=_read("page.css"),
+        data=_json(content),
+        script=script,
+    )
+
+
+def _json(content: Content) -> str:
+    """JSON that can't end the element it stands in, nor start a comment there."""
+    text = json.dumps(asdict(content), separators=(",", ":"), ensure_ascii=False)
+    for character in "<>&\u2028\u2029":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    # Half a surrogate pair has no UTF-8.
+    return text.encode("utf-8", "replace").decode()
+
+
+def _read(name: str) -> str:
+    return files("runner.report.page").joinpath(name).read_text(encoding="utf-8")

@@ -1,0 +1,87 @@
+// One configuration with each of its evaluations: folds, times, memory, limits in force, log.
+
+const dialog = document.querySelector("dialog");
+const FOLD_COLUMNS = ["stage", "fold", "repeat", "outcome", "score", "fit_seconds", "predict_seconds", "wall_seconds", "cpu_seconds", "peak_mib", "reason"];
+const GROUPS = [
+  ["Outcome", /^(stage|fold|repeat|seed|metric|score|outcome|reason|error|attempt|imputed|shared_with)$/],
+  ["Times (s)", /seconds|timed_fits|timing|started_at|throttled/],
+  ["Memory", /mib|oom/],
+  ["Limits in force", /^(limit_.*|cpus|threads|memory_mib|enforced)$/],
+  ["Machine", /^(neighbours|load|node|machine|quiet|governor|turbo|versions)$/],
+];
+
+function groupOf(name) {
+  if (/^limit_|^memory_mib$/.test(name)) return "Limits in force";
+  return (GROUPS.find(([, pattern]) => pattern.test(name)) ?? ["Other"])[0];
+}
+
+function definitions(table, row) {
+  const groups = new Map([...GROUPS.map(([title]) => [title, []]), ["Other", []]]);
+  for (const column of table.columns) {
+    const value = column.values[row];
+    if (value === null || /^(log_tail|task|system|configuration|configuration_id)$/.test(column.name)) continue;
+    const text = column.type === "number" ? String(value) : show(value, column);
+    groups.get(groupOf(column.name)).push(
+      element("div", { "data-field": column.name }, element("dt", {}, column.name.replaceAll("_", " ")), element("dd", {}, text)));
+  }
+  return [...groups].filter(([, pairs]) => pairs.length).map(([title, pairs]) =>
+    element("section", {}, element("h4", {}, title), element("dl", {}, ...pairs)));
+}
+
+function evaluationDetails(table, row) {
+  const fold = table.value(row, "fold");
+  const name = fold === null ? table.value(row, "stage") : `fold ${fold}`;
+  const outcome = table.value(row, "outcome");
+  const repeat = table.value(row, "repeat");
+  const log = table.value(row, "log_tail");
+  return element(
+    "details", { open: outcome !== "ok", "data-evaluation": table.value(row, "key") },
+    element("summary", {}, `${name}${repeat ? `, repeat ${repeat}` : ""}: ${outcome}`),
+    element("div", { class: "groups" }, ...definitions(table, row)),
+    log === null ? null : element("section", {}, element("h4", {}, "Log, its end"), element("pre", {}, log)),
+  );
+}
+
+function foldTable(table, rows) {
+  const columns = FOLD_COLUMNS.filter((name) => table.has(name)).map((name) => table.byName.get(name));
+  return element("div", { class: "scroll" }, element("table", {},
+    element("thead", {}, element("tr", {}, ...columns.map((column) => element("th", { class: column.type, scope: "col" }, column.name.replaceAll("_", " "))))),
+    element("tbody", {}, ...rows.map((row) => element("tr", {}, ...columns.map((column) =>
+      element("td", { class: column.type }, show(column.values[row], column))))))));
+}
+
+function facts(table, row) {
+  const shown = ["cv_auc", "cv_auc_sd", "training_seconds", "machines"].filter((name) => table.value(row, name) !== null);
+  const pairs = shown.map((name) => [name.replaceAll("_", " "), show(table.value(row, name), table.byName.get(name))]);
+  return [...pairs, ["outcomes", outcomesText(table, row)]];
+}
+
+function openConfiguration(task, system, id) {
+  const [configurations, evaluations] = [tables.get("configurations"), tables.get("evaluations")];
+  const same = (table) => table.rows((row) =>
+    table.value(row, "configuration_id") === id && table.value(row, "task") === task && table.value(row, "system") === system);
+  const [row] = same(configurations);
+  const rows = same(evaluations);
+  const json = row === undefined ? evaluations.value(rows[0], "configuration") : configurations.value(row, "configuration");
+  const selected = row !== undefined && configurations.value(row, "selected");
+  dialog.replaceChildren(
+    element("header", {},
+      element("div", {},
+        element("p", { class: "kind" }, `${task}${selected ? ", selected" : ""}`),
+        element("h2", { id: "drill-title" }, `${system} #${id}`)),
+      element("button", { type: "button", class: "close", "aria-label": "Close", onclick: () => dialog.close() }, "×")),
+    element("p", { class: "parameters" }, configurationText(json)),
+    row === undefined ? null : element("dl", { class: "facts" }, ...facts(configurations, row).map(([word, text]) =>
+      element("div", {}, element("dt", {}, word), element("dd", {}, text)))),
+    element("h3", {}, "Evaluations"),
+    rows.length
+      ? foldTable(evaluations, rows)
+      : element("p", {}, "This page is of too large a run to hold each of these evaluations; `runner query` has them."),
+    ...rows.map((index) => evaluationDetails(evaluations, index)),
+  );
+  hideTip();
+  dialog.showModal();
+  dialog.scrollTop = 0;
+}
+
+dialog.addEventListener("click", (event) => event.target === dialog && dialog.close());
