@@ -28,9 +28,14 @@ class BayesPointMachine(BinaryPathClassifier):
     Follows Infer.NET's Bayes point machine (Minka 2001; Herbrich, Graepel & Campbell 2001): the
     label is the sign of w.x plus noise of variance 1, w is N(0, I) over the standardised columns
     and a constant one for the bias, and expectation propagation visits the rows in their order.
-    Up to 512 features the posterior has a full covariance and, once settled, hardly depends on
-    that order; above, its weights are independent, another model, and it holds two numbers for
-    each value of the training rows. Deterministic: no seed.
+    Up to 512 features the posterior has a full covariance and, once settled, depends on that
+    order by no more than ``SETTLED`` lets it move; above, its weights are independent, another
+    model, and it holds two numbers for each value of the training rows. Deterministic: no seed.
+    ``exp`` and ``erfc`` are the C library's.
+
+    Infer.NET's finished classifier has another prior: independent weights with heavy tails, as
+    the precision of each one is learnt with it (a Gamma distribution of Gamma distributed rate).
+    Fixed at 1 it is that of Infer.NET's tutorial, and needs the columns standardised.
 
     Args:
         iterations: Most sweeps over the rows.

@@ -28,8 +28,8 @@ class NeuralNetwork(BinaryPathClassifier):
 
     Follows Azure's two-class neural network as mlbench left it: stochastic gradient descent
     example by example without momentum, in a new order each epoch; weights start uniform within
-    half the diameter .1 of 0; columns are scaled to [0, 1] on the training rows. Azure's network
-    is written with one output for each class; a single one with the same losses says as much.
+    half the diameter .1 of 0; columns are scaled to [0, 1] on the training rows. It deviates in
+    its one output: Azure's network is written with an output for each class.
 
     Args:
         learning_rate: Of each example's step.

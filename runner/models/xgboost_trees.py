@@ -38,7 +38,8 @@ class XGBoostTrees(BinaryPathClassifier):
     Args:
         leaves: Most leaves of a tree.
         min_child_weight: Least sum of hessians, p (1 - p), in a child: not a number of rows as
-            C-BDT's ``min_leaf`` is. A row counts .25 at first and less the surer the trees are.
+            C-BDT's ``min_leaf`` is. At first p is the positive rows' share, so that a row counts
+            .25 at most, and less the surer the trees are.
         learning_rate: Shrinkage of each tree.
         trees: Number of boosting rounds.
         random_state: Accepted as all families do; nothing is drawn without subsampling.
@@ -122,7 +123,8 @@ def _estimator(configuration: Mapping[str, Any], *, seed: int, threads: int) -> 
 
 def _cost(configuration: Mapping[str, Any], rows: int, columns: int) -> float:
     # As C-BDT's: histograms of half the rows at each doubling of leaves, a scan of bins a leaf.
-    # A row weighs about .05 over the course of training.
+    # On four real sets a row's p (1 - p) fell from .16 to .24 at first to a mean of .02 to .19
+    # over 100 rounds. Taken as .05, it gives the number of leaves mostly within a factor of three.
     heavy = 1 + 0.05 * rows / max(configuration["min_child_weight"], 0.5)
     leaves = min(configuration["leaves"], heavy)
     bins = min(BINS, rows / 5)
