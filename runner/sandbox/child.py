@@ -127,7 +127,8 @@ def _limit(rlimits: Mapping[str, int]) -> None:
 def _run(owner: socket.socket, arrays: dict[str, np.ndarray]) -> int:
     work = _receive(owner)
     try:
-        task = Task.load(work, arrays)
+        warming = Message({"kind": "warming"}).encode()
+        task = Task.load(work, arrays, lambda: owner.sendall(warming))
         owner.sendall(Message({"kind": "ready"}).encode())
         # The owner reads its baselines, starts the clock and says go.
         owner.recv(1)

@@ -109,12 +109,12 @@ class Finding:
 
     Attributes:
         wall_seconds: The sandbox's clock for this evaluation alone: the scoring of the others
-            excluded.
+            excluded; None where the work ended before its clock started.
         fields: The columns its record gave; empty unless the outcome is ok.
     """
 
     outcome: Outcome
-    wall_seconds: float
+    wall_seconds: float | None
     reason: str | None = None
     error: str | None = None
     fields: Mapping[str, Any] = field(default_factory=dict)

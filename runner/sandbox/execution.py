@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import os
 import select
 import signal
@@ -15,7 +16,7 @@ from runner.sandbox import task
 from runner.sandbox.child import RECEIVE, Descriptors, Start, work_message
 from runner.sandbox.clock import CpuTime
 from runner.sandbox.confinement import Confinement, Evidence
-from runner.sandbox.contract import Limits, Result, Work
+from runner.sandbox.contract import Limits, Result, Usage, Work
 from runner.sandbox.ledger import End, Ledger, MalformedError, Reading
 from runner.sandbox.warm import Forked, Swept, Zygote, ZygoteError
 from runner.sandbox.wire import Message, Reader, read_index, read_record, read_seconds
@@ -23,7 +24,12 @@ from runner.sandbox.wire import Message, Reader, read_index, read_record, read_s
 LOG_BYTES = 64 << 10
 CPU_TICK = 0.005
 STARTUP_SECONDS = 120.0
-"""What importing, mapping and warming up may take before the clock starts."""
+"""What importing and mapping may take before the clock starts."""
+WARM_UP_SECONDS = 10.0
+"""A warm-up may take this much where an evaluation's own limit is shorter: it is a toy's fit, but
+on a machine that may be crowded."""
+
+_WARMING = "in the warm-up, before the clock"
 
 
 class Execution:
@@ -54,6 +60,8 @@ class Execution:
         self._folder = folder
         self._cpu_limited = limits.cpu_seconds is not None
         cpu_seconds = float("inf") if limits.cpu_seconds is None else limits.cpu_seconds
+        self._warm_up_seconds = max(limits.seconds, WARM_UP_SECONDS)
+        self._warm_up_deadline: float | None = None
         self._ledger = Ledger(
             work.evaluations, Reading(limits.seconds, cpu_seconds), trusted=trusted
         )
@@ -129,14 +137,23 @@ class Execution:
         if end is not None:
             self._finish(end)
         elif time.monotonic() >= self._deadline:
-            late = End("timeout", "wall") if self._ledger.started else End("infra", "startup")
-            self._finish(self._judged(late))
+            self._finish(self._judged(self._late()))
         elif self._cpu_left() <= 0:
             self._finish(self._judged(End("timeout", "cpu")))
 
     @property
     def _deadline(self) -> float:
-        return self._ledger.deadline if self._ledger.started else self._startup_deadline
+        if self._ledger.started:
+            return self._ledger.deadline
+        return self._warm_up_deadline or self._startup_deadline
+
+    def _late(self) -> End:
+        """What it means that the deadline has passed."""
+        if self._ledger.started:
+            return End("timeout", "wall")
+        if self._warm_up_deadline is not None:
+            return End("timeout", "warm-up")
+        return End("infra", "startup")
 
     def _patience(self) -> float:
         """Milliseconds that poll may wait."""
@@ -179,6 +196,8 @@ class Execution:
         match message.kind:
             case "joined" if not self._admitted:
                 self._admit()
+            case "warming" if self._admitted and self._warm_up_deadline is None:
+                self._warm_up_deadline = time.monotonic() + self._warm_up_seconds
             case "ready" if self._admitted and self._started is None:
                 self._start()
             case "checkpoint":
@@ -275,13 +294,21 @@ class Execution:
             swept = Swept(None, CpuTime(0, 0))
         self._drain_rest()
         end = self._exit_end(swept.status) if self._exited else self._end
-        wall = 0.0 if self._started is None else now.wall - self._started
+        if self._started is None and self._warm_up_deadline is not None and end is not None:
+            end = dataclasses.replace(end, error=end.error or _WARMING)
         return Result(
             findings=self._ledger.close(end, now),
-            usage=self._confinement.usage(wall, swept.time),
+            usage=self._usage(now, swept.time),
             log_tail=self._log.decode(errors="replace"),
             enforced=dict(enforced),
         )
+
+    def _usage(self, now: Reading, reaped: CpuTime) -> Usage:
+        """What was used; before the clock's start no time counts."""
+        if self._started is not None:
+            return self._confinement.usage(now.wall - self._started, reaped)
+        usage = self._confinement.usage(0.0, reaped)
+        return dataclasses.replace(usage, cpu_seconds=None, user_seconds=None, system_seconds=None)
 
     def _exit_end(self, status: int | None) -> End:
         if status is None:

@@ -148,7 +148,7 @@ class Ledger:
         Where the work returned without all of its records (``end`` is None), they are crashes.
         """
         cause = end or End("crash", "no result")
-        wall = 0.0 if self._start is None else self._own_clocks(now).wall
+        wall = None if self._start is None else self._own_clocks(now).wall
         missing = Finding(cause.outcome, wall, reason=cause.reason, error=cause.error)
         return (*self._findings, *[missing] * (self._evaluations - len(self._findings)))
 

@@ -39,7 +39,9 @@ class Task:
     arrays: dict[str, np.ndarray]
 
     @classmethod
-    def load(cls, work: Work, arrays: dict[str, np.ndarray]) -> Task:
+    def load(
+        cls, work: Work, arrays: dict[str, np.ndarray], warming: Callable[[], None] | None = None
+    ) -> Task:
         """Import, unpickle, read and warm up: all that no recorded time should hold.
 
         Global random generators get a state of this work's own, the same whenever it runs.
@@ -47,6 +49,7 @@ class Task:
         Args:
             work: What to load.
             arrays: Its arrays, mapped.
+            warming: Called when the warm-up begins.
 
         Raises:
             Exception: Whatever the imports or the warm-up raise.
@@ -56,7 +59,10 @@ class Task:
         for array in arrays.values():
             _touch(array)
         if work.warm_up is not None:
-            named(work.warm_up)(argument)
+            warm_up = named(work.warm_up)
+            if warming is not None:
+                warming()
+            warm_up(argument)
         _seed(work)
         return cls(function, argument, arrays)
 

@@ -58,6 +58,15 @@ def failing_warm_up(argument: Any) -> None:
     raise LookupError("no such toy")
 
 
+def endless_warm_up(argument: Any) -> None:
+    while True:
+        pass
+
+
+def leaving_warm_up(argument: Any) -> None:
+    os._exit(3)
+
+
 def recorded_then(arrays: Arrays, argument: tuple[str, Any], report: Report) -> None:
     """Evaluation 0 is recorded, then the function that the argument names misbehaves."""
     name, rest = argument

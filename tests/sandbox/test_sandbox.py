@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from sandbox_helpers import MIB, PATIENT, Run, none_left, told, work
 
-from runner.sandbox import InProcess, Means, Result, Sandbox, Work, probe
+from runner.sandbox import InProcess, Means, Result, Sandbox, Work, execution, probe
 
 
 def misbehave(run: Run, how: str, argument: Any = None, **rest: Any) -> Result:
@@ -59,7 +59,7 @@ def test_the_clock_starts_after_the_warm_up(run: Run) -> None:
 def test_a_failing_warm_up_is_an_error(run: Run) -> None:
     result = run("nothing", warm_up="sandbox_works:failing_warm_up")
     assert told(result) == ("error", "LookupError")
-    assert result.findings[0].wall_seconds == 0
+    assert result.findings[0].wall_seconds is None
 
 
 @pytest.mark.parametrize("function", ["sandbox_works:missing", "no.such.module:f", "sandbox_works"])
@@ -124,6 +124,26 @@ def test_each_evaluation_has_the_limit_by_its_own_clock(run: Run) -> None:
     assert result.usage.wall_seconds > 1.5
     for index, finding in enumerate(result.findings):
         assert 0.1 * (index + 1) + 0.5 <= finding.wall_seconds <= 1.5
+
+
+def test_an_endless_warm_up_is_a_timeout(
+    run: Run, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(execution, "WARM_UP_SECONDS", 1.0)
+    result = run("nothing", warm_up="sandbox_works:endless_warm_up", seconds=0.5)
+    (finding,) = result.findings
+    assert (finding.outcome, finding.reason) == ("timeout", "warm-up")
+    assert finding.error == "in the warm-up, before the clock"
+    assert finding.wall_seconds is None
+    assert result.usage.cpu_seconds is None
+    assert none_left(sandbox)
+
+
+def test_a_death_in_the_warm_up_says_so(run: Run) -> None:
+    (finding,) = run("nothing", warm_up="sandbox_works:leaving_warm_up").findings
+    assert (finding.outcome, finding.reason) == ("crash", "exit 3")
+    assert finding.error == "in the warm-up, before the clock"
+    assert finding.wall_seconds is None
 
 
 def test_time_spent_on_others_models_is_spared(run: Run) -> None:
