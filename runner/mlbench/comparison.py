@@ -163,7 +163,8 @@ def _signed_rank(differences: Sequence[float], seed: int) -> float:
     from scipy.stats import PermutationMethod, wilcoxon
 
     decided = [difference for difference in differences if difference]
-    if not decided:
+    if len(decided) < 2:
+        # Either sign of a single difference is as extreme as the other.
         return 1.0
     # Every assignment of signs while they can be listed: the usual tables know no ties.
     method = PermutationMethod(

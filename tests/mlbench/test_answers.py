@@ -190,6 +190,12 @@ def test_over_tasks_with_ties_by_listing_all_signs() -> None:
     assert (found.wins, found.ties, found.losses, found.least_p) == (3, 1, 1, 1 / 8)
 
 
+def test_one_decided_task_decides_nothing() -> None:
+    (found,) = compare_over_tasks(study({"A": [0.5, 0.6, 0.7], "B": [0.5, 0.6, 0.6]}))
+    assert (found.wins, found.ties, found.losses) == (1, 2, 0)
+    assert found.p_value == found.least_p == 1.0
+
+
 def test_nothing_to_compare() -> None:
     (same,) = compare_over_tasks(study({"A": [0.5, 0.6], "B": [0.5, 0.6]}))
     assert (same.p_value, same.least_p) == (1, 1)
