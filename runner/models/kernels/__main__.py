@@ -7,6 +7,7 @@ import pkgutil
 import sys
 
 from runner.models import kernels
+from runner.models.kernels.cache import mark, stamp
 
 
 def main() -> None:
@@ -15,7 +16,9 @@ def main() -> None:
     )
     for name in sys.argv[1:] or every:
         if not name.endswith("__main__"):
+            before = stamp(name)
             importlib.import_module(name)
+            mark(name, before)
 
 
 if __name__ == "__main__":

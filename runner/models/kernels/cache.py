@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib.util
 import subprocess
 import sys
 from collections.abc import Iterable
+from contextlib import suppress
+from importlib.metadata import version
 from pathlib import Path
 
 PACKAGE = __package__
 
 
 def uncompiled(modules: Iterable[str]) -> tuple[str, ...]:
-    """Those of ``modules`` that hold kernels and have no machine code newer than their source.
+    """Those of ``modules`` that hold kernels and whose source isn't known to be all compiled.
 
-    Looks where numba writes first, beside the source; where it writes elsewhere, because that
-    folder can't be written, all are named.
+    What is known stands beside the source, where numba writes first; where it writes elsewhere,
+    because that folder can't be written, all are named.
     """
     kernels = (module for module in modules if module.startswith(f"{PACKAGE}."))
-    return tuple(module for module in kernels if not _is_compiled(module))
+    return tuple(module for module in kernels if _read(module) != stamp(module))
 
 
 def compile_ahead(modules: Iterable[str]) -> None:
@@ -27,17 +30,35 @@ def compile_ahead(modules: Iterable[str]) -> None:
     Raises:
         subprocess.CalledProcessError: It failed; its words are on stderr.
     """
-    names = tuple(modules)
-    subprocess.run([sys.executable, "-m", PACKAGE, *names], check=True)
-    for name in names:
-        # Where a source is newer but the same, numba leaves its index as it is.
-        for index in _indices(_source(name)):
-            index.touch()
+    subprocess.run([sys.executable, "-m", PACKAGE, *modules], check=True)
 
 
-def _is_compiled(module: str) -> bool:
+def stamp(module: str) -> str:
+    """What machine code is made from: another stamp, and numba compiles the module again."""
+    source = hashlib.sha256(_source(module).read_bytes()).hexdigest()
+    return f"numba {version('numba')}, source {source}"
+
+
+def mark(module: str, stamp: str) -> None:
+    """Note that all kernels of a module are on disk, with its stamp from before they were made.
+
+    One file a module: numba's own, one a kernel, don't tell how many are missing.
+    """
+    with suppress(OSError):
+        _marker(module).write_text(stamp)
+
+
+def _read(module: str) -> str | None:
+    try:
+        return _marker(module).read_text()
+    except OSError:
+        return None
+
+
+def _marker(module: str) -> Path:
     source = _source(module)
-    return any(i.stat().st_mtime >= source.stat().st_mtime for i in _indices(source))
+    python = f"py{sys.version_info.major}{sys.version_info.minor}"
+    return source.parent / "__pycache__" / f"{source.stem}.{python}.compiled"
 
 
 def _source(module: str) -> Path:
@@ -45,9 +66,3 @@ def _source(module: str) -> Path:
     assert found is not None
     assert found.origin is not None
     return Path(found.origin)
-
-
-def _indices(source: Path) -> Iterable[Path]:
-    """Numba's tables of what it has compiled of a module for this Python."""
-    version = f"py{sys.version_info.major}{sys.version_info.minor}"
-    return source.parent.glob(f"__pycache__/{source.stem}.*.{version}.nbi")
