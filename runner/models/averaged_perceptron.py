@@ -8,12 +8,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from runner.models.base import parameters
-from runner.models.family import Choice, Family, Parameter, Stop
-from runner.models.linear import LinearClassifier, Rows, ascending
+from runner.models.family import INT32, Choice, Family, Parameter, Stop
+from runner.models.linear import LinearClassifier, Rows
 
 PARAMETERS = parameters(
     Parameter("learning_rate", (0.1, 0.5, 1.0), 1.0, "real", low=0, high=1e6, open_low=True),
-    Parameter("iterations", (1, 10), 10, "whole", low=1, high=2**31 - 1),
+    Parameter("iterations", (1, 10), 10, "whole", low=1, high=INT32),
 )
 
 
@@ -52,7 +52,7 @@ class AveragedPerceptron(LinearClassifier):
         order, state = np.arange(count), self._generator()
         weights, late = np.zeros(columns + 1), np.zeros(columns + 1)
         done, seen = 0, 0.0
-        for iterations in ascending(stops, "iterations"):
+        for (iterations,) in self._passed(stops):
             seen = averaged_perceptron(
                 rows.features,
                 rows.signs,

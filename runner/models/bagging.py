@@ -72,12 +72,7 @@ class BaggedClassifier(BinaryPathClassifier):
     def _train(self, rows: Any, stops: Sequence[Stop]) -> Iterator[Spent]:
         from runner.models.kernels import bagging  # noqa: F401  (before the clock)
 
-        points = [(stop[self.shared[0]], stop[self.shared[1]]) for stop in stops]
-        if any(later < earlier for earlier, later in pairwise(points)):
-            raise ValueError(
-                f"stops must ascend, first by {self.shared[0]}, then by {self.shared[1]}: "
-                f"not {points}"
-            )
+        points = self._passed(stops)
         self._binning = rows.binning
         with _Workers(self.threads) as workers:
             blocks: list[_Block] = []

@@ -55,6 +55,18 @@ class BinaryPathClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore
     def _train(self, rows: Any, stops: Sequence[Stop]) -> Iterator[Spent | None]:
         """Train on what ``_prepare`` gave; pauses and yields as ``family.PathClassifier.path``."""
 
+    def _passed(self, stops: Sequence[Stop], *, descending: bool = False) -> list[tuple[Any, ...]]:
+        """The stops' values of the shared parameters, in their order.
+
+        Raises:
+            ValueError: If a stop lies before the one that it follows.
+        """
+        points = [tuple(stop[name] for name in self.shared) for stop in stops]
+        if points != sorted(points, reverse=descending):
+            way, names = "descend" if descending else "ascend", ", then in ".join(self.shared)
+            raise ValueError(f"stops must {way} in {names}, not be {points}")
+        return points
+
     @abstractmethod
     def _margin(self, X: np.ndarray) -> np.ndarray:
         """The margins (rows,) of the model that stands."""

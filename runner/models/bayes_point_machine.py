@@ -9,8 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from runner.models.base import BinaryPathClassifier, parameters
-from runner.models.family import Choice, Family, Parameter, Stop
-from runner.models.linear import ascending
+from runner.models.family import INT32, Choice, Family, Parameter, Stop
 from runner.models.scaling import Scaling
 
 FULL_COLUMNS = 512
@@ -19,7 +18,7 @@ FULL_COLUMNS = 512
 SETTLED = 1e-10
 """Sweeps end when no site moves farther."""
 
-PARAMETERS = parameters(Parameter("iterations", (30,), 30, "whole", low=1, high=2**31 - 1))
+PARAMETERS = parameters(Parameter("iterations", (30,), 30, "whole", low=1, high=INT32))
 
 
 class BayesPointMachine(BinaryPathClassifier):
@@ -63,7 +62,7 @@ class BayesPointMachine(BinaryPathClassifier):
         full = self.n_features_in_ <= FULL_COLUMNS
         sites = (FullSites if full else IndependentSites).of(rows.features, rows.signs)
         self.n_iter_, moved = 0, np.inf
-        for iterations in ascending(stops, "iterations"):
+        for (iterations,) in self._passed(stops):
             while self.n_iter_ < iterations and moved >= SETTLED:
                 moved = sites.sweep()
                 self.n_iter_ += 1

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
 
 from runner.models.base import BinaryPathClassifier, parameters
-from runner.models.family import Choice, Family, Parameter, Stop
-
-INT32 = 2**31 - 1
+from runner.models.family import INT32, Choice, Family, Parameter, Stop
 
 PARAMETERS = parameters(
     Parameter("leaves", (2, 8, 32, 128), 20, "whole", low=2, high=131072),
@@ -72,12 +69,10 @@ class BoostedTrees(BinaryPathClassifier):
     def _train(self, rows: Any, stops: Sequence[Stop]) -> Iterator[None]:
         import lightgbm
 
-        values = [stop["trees"] for stop in stops]
-        if any(later < earlier for earlier, later in pairwise(values)):
-            raise ValueError(f"numbers of trees must ascend, not {values}")
+        values = self._passed(stops)
         self.booster_ = lightgbm.Booster(self._binning() | self._growing(), rows)
         grown, exhausted = 0, False
-        for value in values:
+        for (value,) in values:
             while grown < value:
                 # Rounds without bagging start from the same gradients after one that found
                 # nothing to split: it will be so for all that follow.
@@ -99,7 +94,7 @@ class BoostedTrees(BinaryPathClassifier):
             "feature_pre_filter": False,
             "force_col_wise": True,
             "deterministic": True,
-            "seed": (self.random_state or 0) % 2**31,
+            "seed": (self.random_state or 0) % (INT32 + 1),
             "num_threads": self.threads,
             "verbosity": -1,
         }

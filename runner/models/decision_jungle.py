@@ -11,9 +11,7 @@ import numpy as np
 
 from runner.models.bagging import BaggedClassifier, BinnedRows, Grove
 from runner.models.base import parameters
-from runner.models.family import Choice, Family, Parameter
-
-INT32 = 2**31 - 1
+from runner.models.family import INT32, Choice, Family, Parameter
 
 PARAMETERS = parameters(
     Parameter("dags", (1, 8, 32), 8, "whole", low=1, high=INT32),

@@ -25,7 +25,8 @@ DEFAULT = "@default"
 """Ends the name of a system that is a family's default configuration alone."""
 
 
-_INT32 = 2**31
+INT32 = 2**31 - 1
+"""The greatest whole number of a parameter, a seed of a library or a configuration_id."""
 
 
 @dataclass(frozen=True)
@@ -361,4 +362,4 @@ def _exact(point: tuple[Value, ...]) -> tuple[Any, ...]:
 
 def _number_beyond(grid_size: int, point: tuple[Value, ...]) -> int:
     digest = hashlib.sha256(repr(point).encode()).digest()
-    return grid_size + int.from_bytes(digest[:4], "big") % (_INT32 - grid_size)
+    return grid_size + int.from_bytes(digest[:4], "big") % (INT32 + 1 - grid_size)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 
@@ -71,15 +70,3 @@ class LinearClassifier(BinaryPathClassifier):
     def _generator(self) -> np.ndarray:
         """The state of the kernels' generator at its start, (1,)."""
         return np.array([(self.random_state or 0) % 2**64], np.uint64)
-
-
-def ascending(stops: Sequence[Stop], name: str) -> list[int]:
-    """The stops' values of the one shared parameter.
-
-    Raises:
-        ValueError: If a value is below the one before it.
-    """
-    values: list[int] = [stop[name] for stop in stops]
-    if any(later < earlier for earlier, later in pairwise(values)):
-        raise ValueError(f"numbers of {name} must ascend, not {values}")
-    return values

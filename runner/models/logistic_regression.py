@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import islice, pairwise
+from itertools import islice
 from typing import Any, ClassVar
 
 import numpy as np
@@ -66,9 +66,7 @@ class LogisticRegression(BinaryPathClassifier):
         return _Rows(scaling, scaling.apply(X), np.where(positive, 1.0, -1.0))
 
     def _train(self, rows: _Rows, stops: Sequence[Stop]) -> Iterator[None]:
-        values = [stop["tolerance"] for stop in stops]
-        if any(later > earlier for earlier, later in pairwise(values)):
-            raise ValueError(f"tolerances must descend, not {values}")
+        values = self._passed(stops, descending=True)
         self._scaling = rows.scaling
         count, columns = rows.features.shape
         penalty = np.full(columns + 1, self.l1 / count)
@@ -79,7 +77,7 @@ class LogisticRegression(BinaryPathClassifier):
         )
         steps = _mean_improvements(points)
         point, improvement, iterations = next(steps)
-        for value in values:
+        for (value,) in values:
             with _one_blas_thread():
                 while improvement >= value:
                     step = next(steps, None)

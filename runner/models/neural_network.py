@@ -4,21 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
 
 from runner.models.base import BinaryPathClassifier, parameters
-from runner.models.family import Choice, Family, Parameter, Stop
+from runner.models.family import INT32, Choice, Family, Parameter, Stop
 from runner.models.scaling import Range
 
 DIAMETER = 0.1
-FARTHEST = 1e4
+"""Azure's word for the width of the range around 0 from which the first weights come."""
+
+SATURATING = 1e4
+"""Bound of a scaled value, in spans of the training rows: far enough outside for every unit to
+saturate, near enough for the units' sums in float32."""
 
 PARAMETERS = parameters(
     Parameter("learning_rate", (0.01, 0.02, 0.04), 0.1, "real", low=0, high=1, open_low=True),
-    Parameter("iterations", (20, 40, 80, 160), 100, "whole", low=1, high=2**31 - 1),
+    Parameter("iterations", (20, 40, 80, 160), 100, "whole", low=1, high=INT32),
     Choice("loss", ("cross_entropy", "squared_error"), "cross_entropy"),
 )
 
@@ -65,9 +68,7 @@ class NeuralNetwork(BinaryPathClassifier):
     def _train(self, rows: _Rows, stops: Sequence[Stop]) -> Iterator[None]:
         from runner.models.kernels import network
 
-        values = [stop["iterations"] for stop in stops]
-        if any(later < earlier for earlier, later in pairwise(values)):
-            raise ValueError(f"numbers of iterations must ascend, not {values}")
+        values = self._passed(stops)
         self._scaling = rows.scaling
         inputs = self.n_features_in_ + 1
         state = np.array([(self.random_state or 0) % 2**64], np.uint64)
@@ -79,7 +80,7 @@ class NeuralNetwork(BinaryPathClassifier):
         weights[:inputs, : network.UNITS] = first
         order = np.arange(len(rows.targets), dtype=np.int32)
         done = 0
-        for value in values:
+        for (value,) in values:
             network.train(
                 rows.inputs,
                 rows.targets,
@@ -124,8 +125,7 @@ def _inputs(scaling: Range, X: np.ndarray) -> np.ndarray:
 
     columns = X.shape[1]
     inputs = np.zeros((len(X), -(-(columns + 1) // BLOCK) * BLOCK), np.float32)
-    # Far enough outside for every unit to saturate, near enough for their sums in float32.
-    inputs[:, :columns] = scaling.apply(X, FARTHEST)
+    inputs[:, :columns] = scaling.apply(X, SATURATING)
     inputs[:, columns] = 1.0
     return inputs
 

@@ -8,11 +8,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from runner.models.base import parameters
-from runner.models.family import Choice, Family, Parameter, Stop
-from runner.models.linear import LinearClassifier, Rows, ascending
+from runner.models.family import INT32, Choice, Family, Parameter, Stop
+from runner.models.linear import LinearClassifier, Rows
 
 PARAMETERS = parameters(
-    Parameter("iterations", (1, 10, 100), 1, "whole", low=1, high=2**31 - 1),
+    Parameter("iterations", (1, 10, 100), 1, "whole", low=1, high=INT32),
     Parameter(
         "lambda_", (1e-5, 1e-4, 1e-3, 1e-2, 1e-1), 1e-3, "real", low=0, high=1e6, open_low=True
     ),
@@ -56,7 +56,7 @@ class SupportVectorMachine(LinearClassifier):
         order, state = np.arange(count), self._generator()
         sums, penalty = np.zeros(columns + 1), float(self.lambda_)
         done, seen = 0, 0.0
-        for iterations in ascending(stops, "iterations"):
+        for (iterations,) in self._passed(stops):
             seen = pegasos(
                 rows.features, rows.signs, order, state, sums, penalty, seen, iterations - done
             )

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
 
 from runner.models.base import BinaryPathClassifier, parameters
-from runner.models.family import Choice, Family, Parameter, Stop
+from runner.models.family import INT32, Choice, Family, Parameter, Stop
 
-INT32 = 2**31 - 1
 FLOAT32 = float(np.finfo(np.float32).max)
 BINS = 256
 
@@ -78,12 +76,10 @@ class XGBoostTrees(BinaryPathClassifier):
     def _train(self, rows: Any, stops: Sequence[Stop]) -> Iterator[None]:
         import xgboost
 
-        values = [stop["trees"] for stop in stops]
-        if any(later < earlier for earlier, later in pairwise(values)):
-            raise ValueError(f"numbers of trees must ascend, not {values}")
+        values = self._passed(stops)
         self.booster_ = xgboost.Booster(self._growing(), [rows])
         grown = 0
-        for value in values:
+        for (value,) in values:
             for round_ in range(grown, value):
                 self.booster_.update(rows, round_)
             grown = value
@@ -106,7 +102,7 @@ class XGBoostTrees(BinaryPathClassifier):
             "max_depth": 0,
             "min_child_weight": self.min_child_weight,
             "learning_rate": self.learning_rate,
-            "seed": (self.random_state or 0) % 2**31,
+            "seed": (self.random_state or 0) % (INT32 + 1),
             "nthread": self.threads,
             "verbosity": 0,
         }

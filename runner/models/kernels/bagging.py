@@ -99,7 +99,7 @@ def descend(
 
     Args:
         codes: (n, columns), bins.
-        nodes: (nodes, 6); a row ends at a node whose children aren't among them.
+        nodes: (nodes, 6); a row ends at a node without children.
         roots: How many of the first nodes are roots.
         counts: (n, 2): the ends' rows of the bag, and the positive ones of them, are added.
         shares: (n,): the ends' shares of positive rows are added, in the trees' order.
@@ -110,7 +110,7 @@ def descend(
             while True:
                 side = LEFT if codes[row, nodes[node, FEATURE]] <= nodes[node, CUT] else RIGHT
                 child = np.int64(nodes[node, side])
-                if child < 0 or child >= nodes.shape[0]:
+                if child < 0:
                     break
                 node = child
             total, positive = np.int64(nodes[node, TOTAL]), np.int64(nodes[node, POSITIVE])

@@ -16,17 +16,16 @@ WIDTH = 112
 BLOCK = 4
 
 ZERO = np.float32(0.0)
-HALF = np.float32(0.5)
 ONE = np.float32(1.0)
 
 # exp(x) = 2^n exp(r) with |r| <= ln(2)/2: ln(2) in two parts keeps r exact, Taylor's terms up to
 # the seventh leave a relative error of 6e-9. Adding 1.5 * 2^23 rounds to a whole number, whose
-# bits end up at the low end of the float's.
+# bits end up at the low end of the float's. Beyond +-LARGEST the scale's exponent runs over.
 LOG2_E = np.float32(1.4426950408889634)
 LN2_HIGH = np.float32(0.693359375)
 LN2_LOW = np.float32(-2.12194440054690583e-4)
 ROUNDING = np.float32(12582912.0)
-FARTHEST = np.float32(87.0)
+LARGEST = np.float32(87.0)
 C2, C3, C4 = np.float32(1 / 2), np.float32(1 / 6), np.float32(1 / 24)
 C5, C6, C7 = np.float32(1 / 120), np.float32(1 / 720), np.float32(1 / 5040)
 EXPONENT_BITS = np.int32(23)
@@ -45,8 +44,8 @@ PER_24_BITS = 2.0**-24
 def sigmoid(x: np.float32) -> np.float32:
     """1 / (1 + exp(-x)) to within 1.2e-7, by arithmetic whose bits no library decides."""
     x = -x
-    x = x if x < FARTHEST else FARTHEST
-    x = x if x > -FARTHEST else -FARTHEST
+    x = x if x < LARGEST else LARGEST
+    x = x if x > -LARGEST else -LARGEST
     shifted = np.float32(x * LOG2_E + ROUNDING)
     whole = shifted - ROUNDING
     r = (x - whole * LN2_HIGH) - whole * LN2_LOW
