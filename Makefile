@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: install quickstart test test-all check lock clean
+.PHONY: install browser quickstart test test-all check lock clean
 
 install: $(STAMP)
 
@@ -17,6 +17,14 @@ $(STAMP): requirements.lock pyproject.toml
 	$(BIN)/python -m compileall -q runner
 	$(BIN)/python -m runner.models.kernels
 	touch $(STAMP)
+
+# For the tests of the report's page, which are skipped where there is no Chromium.
+browser:
+	@command -v chromium || command -v chromium-browser || command -v google-chrome || { \
+		command -v apt-get >/dev/null || { echo "install Chromium to test the report's page"; exit 1; }; \
+		sudo=$$([ "$$(id -u)" = 0 ] || echo sudo); \
+		$$sudo apt-get update -qq && $$sudo apt-get install -y -qq --no-install-recommends chromium; \
+	}
 
 quickstart: install
 	$(BIN)/runner sweep configs/quickstart.yaml

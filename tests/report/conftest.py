@@ -89,6 +89,11 @@ def table(rows: list[dict[str, Any]]) -> pa.Table:
 @pytest.fixture
 def record(tmp_path: Path) -> Callable[..., Store]:
     """Records a run and its rows in a store, which further calls go on with."""
+    return recorder(tmp_path / "results")
+
+
+def recorder(folder: Path) -> Callable[..., Store]:
+    """What the fixture ``record`` is, for a folder of one's own."""
 
     def make(
         rows: list[dict[str, Any]],
@@ -100,7 +105,7 @@ def record(tmp_path: Path) -> Callable[..., Store]:
         ended: bool = True,
         setting: str | None = None,
     ) -> Store:
-        store = Store.create(tmp_path / "results")
+        store = Store.create(folder)
         begun = START + timedelta(hours=hours)
         store.begin_run(
             Run(run_id, "study", "", planned, "runner sweep s.yaml", begun, {}, "m1", setting)

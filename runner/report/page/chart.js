@@ -22,8 +22,11 @@ const CHART_STYLE = `
 `;
 const ROOM = { left: 58, right: 16, top: 30, bottom: 46 };
 
-const hue = (series) => HUES[series % HUES.length];
-const shape = (series, size) => SHAPES[series % SHAPES.length](size);
+// A system looks the same in every chart; platforms have looks of their own.
+const systems = [...new Set(content.charts.filter((chart) => chart.series && !chart.steps).flatMap((chart) => chart.series))].sort();
+const look = (chart, series) => (chart.steps ? series : systems.indexOf(chart.series[series]));
+const hue = (chart, series) => HUES[look(chart, series) % HUES.length];
+const shape = (chart, series, size) => SHAPES[look(chart, series) % SHAPES.length](size);
 
 function niceTicks(low, high, count, whole) {
   const rough = (high - low) / count || 1;
@@ -75,9 +78,10 @@ function yScale(chart, panel, height) {
   let high = Math.max(...values);
   const room = Math.max(0.12 * (high - low), chart.y.whole ? 0.6 : 0.002);
   low = chart.y.whole ? 0 : low - room;
-  high += room;
+  // No AUC is above 1.
+  high = high <= 1 && !chart.y.whole ? Math.min(high + room, 1 + room / 4) : high + room;
   const at = (value) => height - ((value - low) / (high - low)) * height;
-  return { at, ticks: niceTicks(low, high, 5, chart.y.whole) };
+  return { at, ticks: niceTicks(low, high, 7, chart.y.whole) };
 }
 
 function axes(chart, x, y, width, height) {
@@ -129,7 +133,7 @@ function pointsPanel(chart, panel, points, width, height) {
   for (const point of [...plain, ...named]) {
     const big = point.label || !named.length;
     const mark = svg("path", {
-      class: big ? "mark" : "mark small", d: shape(point.s, big ? 6 : 3.5), fill: hue(point.s),
+      class: big ? "mark" : "mark small", d: shape(chart, point.s, big ? 6 : 3.5), fill: hue(chart, point.s),
       transform: `translate(${x.at(point).toFixed(1)} ${y.at(point.y).toFixed(1)})`, tabindex: big ? 0 : null,
     });
     group.append(withTip(mark, () => pointText(chart, point), opener(chart, point)));
@@ -147,7 +151,7 @@ function stepLines(chart, panel, x, y) {
     if (!own.length) return null;
     const path = own.map((point, place) => (place ? `H${x.at(point)}V${y.at(point.y)}` : `M${x.at(point)} ${y.at(point.y)}`));
     return svg("path", {
-      class: "line", stroke: hue(series), d: `${path.join("")}H${x.value(chart.x.domain[1])}`,
+      class: "line", stroke: hue(chart, series), d: `${path.join("")}H${x.value(chart.x.domain[1])}`,
       "stroke-dasharray": series ? `6 ${1 + 2 * series}` : null,
     });
   }).filter(Boolean);
@@ -191,7 +195,7 @@ function legend(chart, width) {
     const long = 26 + 7 * name.length;
     if (x && x + long > width) [x, y] = [0, y + 20];
     group.append(
-      svg("path", { d: shape(series, 5), fill: hue(series), transform: `translate(${x + 7} ${y})` }),
+      svg("path", { d: shape(chart, series, 5), fill: hue(chart, series), transform: `translate(${x + 7} ${y})` }),
       svg("text", { x: x + 17, y: y + 4 }, name),
     );
     x += long;

@@ -130,7 +130,8 @@ def _table(name: str, title: str, table: pa.Table) -> Mapping[str, Any]:
 
 
 _RUN = """
-select command, started_at::varchar as started, ended_at::varchar as ended, machine, versions
+select command, strftime(started_at, '%Y-%m-%d %H:%M:%S') as started,
+    strftime(ended_at, '%Y-%m-%d %H:%M:%S') as ended, machine, versions
 from runs where run_id = $run_id
 """
 

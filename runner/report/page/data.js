@@ -46,6 +46,17 @@ class Table {
 const tables = new Map(content.tables.map((document) => [document.id, new Table(document)]));
 const OUTCOMES = ["ok", "timeout", "memory", "crash", "error", "infra", "missing"];
 
+// Column names of the CSV files, shorter for people.
+const HEADINGS = {
+  configuration_id: "#", cv_auc: "CV AUC", cv_auc_sd: "± sd", test_auc: "test AUC", external_auc: "external AUC",
+  total_training_seconds: "total s", average_training_seconds: "average s", training_seconds: "training s", refit_seconds: "refit s",
+  fit_seconds: "fit s", predict_seconds: "predict s", wall_seconds: "wall s", cpu_seconds: "CPU s", peak_mib: "peak MiB",
+};
+
+function heading(name) {
+  return HEADINGS[name] ?? name.replaceAll("_", " ");
+}
+
 // Numbers as people read them; exports have them in full.
 function show(value, column) {
   if (value === null || value === undefined) return "–";

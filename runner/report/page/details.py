@@ -50,9 +50,9 @@ def details(store: Store, rows: Rows, configurations: pa.Table, most: int = MOST
         most: More than these aren't shown.
     """
     chosen, left_out = _chosen(rows, configurations, most)
-    found = store.query(_EVALUATIONS, {"keys": [row.key for _, row in chosen]})
-    order = pc.index_in(pa.array([row.key for _, row in chosen]), found["key"].combine_chunks())
-    found = found.take(order)
+    keys = pa.array([row.key for _, row in chosen], pa.string())
+    found = store.query(_EVALUATIONS, {"keys": keys.to_pylist()})
+    found = found.take(pc.index_in(keys, found["key"].combine_chunks()))
     logs, cut = _shortened(found["log_tail"].to_pylist())
     found = found.set_column(
         found.column_names.index("log_tail"), "log_tail", pa.array(logs, pa.string())

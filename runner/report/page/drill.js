@@ -43,16 +43,16 @@ function evaluationDetails(table, row) {
 }
 
 function foldTable(table, rows) {
-  const columns = FOLD_COLUMNS.filter((name) => table.has(name)).map((name) => table.byName.get(name));
+  const columns = FOLD_COLUMNS.filter((name) => rows.some((row) => table.value(row, name) !== null)).map((name) => table.byName.get(name));
   return element("div", { class: "scroll" }, element("table", {},
-    element("thead", {}, element("tr", {}, ...columns.map((column) => element("th", { class: column.type, scope: "col" }, column.name.replaceAll("_", " "))))),
+    element("thead", {}, element("tr", {}, ...columns.map((column) => element("th", { class: column.type, scope: "col" }, heading(column.name))))),
     element("tbody", {}, ...rows.map((row) => element("tr", {}, ...columns.map((column) =>
       element("td", { class: column.type }, show(column.values[row], column))))))));
 }
 
 function facts(table, row) {
   const shown = ["cv_auc", "cv_auc_sd", "training_seconds", "machines"].filter((name) => table.value(row, name) !== null);
-  const pairs = shown.map((name) => [name.replaceAll("_", " "), show(table.value(row, name), table.byName.get(name))]);
+  const pairs = shown.map((name) => [heading(name), show(table.value(row, name), table.byName.get(name))]);
   return [...pairs, ["outcomes", outcomesText(table, row)]];
 }
 

@@ -8,15 +8,19 @@ const MEASURES = [
   ["average_training_seconds", "average training time (s)", null],
   ["outcomes", "outcomes", null],
 ];
-const SUMMARY_COLUMNS = ["task", "system", "configuration_id", "configuration", "cv_auc", "cv_auc_sd", "test_auc", "external_auc", "test_outcome", "total_training_seconds", "average_training_seconds", "refit_seconds", "machines", ...OUTCOMES];
-const CONFIGURATION_COLUMNS = ["task", "system", "configuration_id", "configuration", "cv_auc", "cv_auc_sd", "training_seconds", "selected", "machines", ...OUTCOMES];
+const SUMMARY_COLUMNS = ["task", "system", "test_auc", "external_auc", "cv_auc", "cv_auc_sd", "total_training_seconds", "average_training_seconds", "refit_seconds", "configurations", ...OUTCOMES, "test_outcome", "machines", "configuration_id", "configuration"];
+const CONFIGURATION_COLUMNS = ["task", "system", "configuration_id", "selected", "cv_auc", "cv_auc_sd", "training_seconds", ...OUTCOMES, "machines", "configuration"];
 const EVALUATION_COLUMNS = ["task", "system", "configuration_id", "stage", "fold", "repeat", "outcome", "reason", "score", "fit_seconds", "wall_seconds", "cpu_seconds", "peak_mib", "configuration"];
+
+const KEPT = ["task", "system", "outcome", "ok", "configuration", "configuration_id"];
 
 // Columns that say nothing in this run are left out of what is shown, not of exports.
 function telling(table, names) {
   return names.filter((name) => {
     const values = table.byName.get(name)?.values;
-    return values && (["task", "system"].includes(name) || values.some((value) => value !== null && value !== 0 && value !== false));
+    if (!values || KEPT.includes(name)) return Boolean(values);
+    const dull = ["machines", "test_outcome", "repeat"].includes(name) ? values[0] : null;
+    return values.some((value) => value !== null && value !== 0 && value !== false && value !== dull);
   });
 }
 
@@ -69,11 +73,12 @@ function matrix(summary) {
   select.addEventListener("change", draw);
   draw();
   return element("div", { class: "table", "data-table": "matrix" }, element("div", { class: "tools" }, select,
-    element("span", { class: "count" }, "● the best of a task")), holder);
+    element("span", { class: "told" }, "● the best of a task")), holder);
 }
 
 function bestOf(summary, task, name, best) {
-  const values = summary.rows((row) => summary.value(row, "task") === task).map((row) => summary.value(row, name));
+  const rows = summary.rows((row) => summary.value(row, "task") === task);
+  const values = rows.map((row) => summary.value(row, name));
   return best(...values.filter((value) => value !== null));
 }
 

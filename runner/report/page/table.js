@@ -24,10 +24,10 @@ class TableView {
   }
 
   build() {
-    this.count = element("span", { class: "count", role: "status" });
+    this.count = element("span", { class: "told", role: "status" });
     this.body = element("tbody");
     this.headings = this.columns.map((column) => {
-      const button = element("button", { type: "button", onclick: () => this.sort(column) }, column.name.replaceAll("_", " "));
+      const button = element("button", { type: "button", onclick: () => this.sort(column) }, heading(column.name));
       return element("th", { scope: "col", class: column.type, "data-column": column.name }, button);
     });
     this.more = element("button", { type: "button", class: "more", onclick: () => this.extend() });
