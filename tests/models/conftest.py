@@ -3,37 +3,52 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.datasets import load_breast_cancer, load_digits
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_iris, load_wine
+from sklearn.preprocessing import StandardScaler
 
 # Threads that wait by spinning keep each other from a busy machine's few cores. It is read when
 # LightGBM or XGBoost is loaded.
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
+Data = tuple[np.ndarray, np.ndarray]
+
 SHARED = Path(__file__).parents[3] / "shared" / "data" / "datasets"
-BUNDLED = ("breast_cancer", "digits")
-# The files are no part of the project; without them the bundled sets alone are tested.
+# The files are no part of the project: where they are missing, the bundled sets remain.
 TARGETS = {"diabetes": "class", "kc2": "problems", "phoneme": "target", "x-spambase": "target"}
 FILES = tuple(name for name in TARGETS if (SHARED / f"{name}.parquet").exists())
+BUNDLED: dict[str, Callable[[], Data]] = {
+    "breast_cancer": lambda: load_breast_cancer(return_X_y=True),
+    "odd digits": lambda: with_target(load_digits, lambda digit: digit % 2),
+    "digits above 4": lambda: with_target(load_digits, lambda digit: digit > 4),
+    "versicolor": lambda: with_target(load_iris, lambda species: species == 1),
+    "the second wine": lambda: with_target(load_wine, lambda cultivar: cultivar == 1),
+    "diabetes' progression": lambda: with_target(
+        load_diabetes, lambda progression: progression > np.median(progression)
+    ),
+}
+
+
+def with_target(load: Callable[..., Data], positive: Callable[[np.ndarray], np.ndarray]) -> Data:
+    X, y = load(return_X_y=True)
+    return X, positive(y).astype(int)
 
 
 @pytest.fixture(scope="session")
-def breast_cancer() -> tuple[np.ndarray, np.ndarray]:
+def breast_cancer() -> Data:
     return load_breast_cancer(return_X_y=True)
 
 
-@pytest.fixture(scope="session", params=BUNDLED + FILES)
-def real(request: pytest.FixtureRequest) -> tuple[np.ndarray, np.ndarray]:
+@pytest.fixture(scope="session", params=(*BUNDLED, *FILES))
+def real(request: pytest.FixtureRequest) -> Data:
     """X (rows, columns) float64 and y (rows,) of 0 and 1, one data set after the other."""
-    if request.param == "breast_cancer":
-        return load_breast_cancer(return_X_y=True)
-    if request.param == "digits":
-        X, digit = load_digits(return_X_y=True)
-        return X, digit % 2
+    if request.param in BUNDLED:
+        return BUNDLED[request.param]()
     table = pd.read_parquet(SHARED / f"{request.param}.parquet")
     target = table.pop(TARGETS[request.param])
     return table.to_numpy(np.float64), np.unique(target.astype(str), return_inverse=True)[1]
@@ -83,3 +98,24 @@ class SplitMix:
 @pytest.fixture(scope="session")
 def splitmix() -> type[SplitMix]:
     return SplitMix
+
+
+@pytest.fixture(scope="session")
+def standardised() -> Callable[[np.ndarray], np.ndarray]:
+    """Standardises columns as the linear families do, by scikit-learn."""
+    return lambda X: StandardScaler().fit_transform(X).astype(np.float32).astype(np.float64)
+
+
+@pytest.fixture(scope="session")
+def visits() -> Callable[[int, int, int], np.ndarray]:
+    """The rows in the order of their visits, (rows * passes,), from (rows, seed, passes)."""
+    from runner.models.kernels.linear import shuffle
+
+    def visits(rows: int, seed: int, passes: int) -> np.ndarray:
+        order, state, result = np.arange(rows), np.array([seed], np.uint64), []
+        for _ in range(passes):
+            shuffle(order, state)
+            result.append(order.copy())
+        return np.concatenate(result)
+
+    return visits

@@ -2,33 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from sklearn.linear_model import SGDClassifier
-from sklearn.preprocessing import StandardScaler
 
 from runner.metrics import auc
 from runner.models.averaged_perceptron import AveragedPerceptron
-from runner.models.kernels.linear import shuffle
 
 Data = tuple[np.ndarray, np.ndarray]
-
-
-def standardised(X: np.ndarray) -> np.ndarray:
-    return StandardScaler().fit_transform(X).astype(np.float32).astype(np.float64)
-
-
-def visits(rows: int, seed: int, passes: int) -> np.ndarray:
-    """The rows in the order of their visits, (rows * passes,)."""
-    order, state, result = np.arange(rows), np.array([seed], np.uint64), []
-    for _ in range(passes):
-        shuffle(order, state)
-        result.append(order.copy())
-    return np.concatenate(result)
+Scale = Callable[[np.ndarray], np.ndarray]
+Visits = Callable[[int, int, int], np.ndarray]
 
 
 @pytest.mark.parametrize("rate", [0.1, 0.5, 1.0])
-def test_agrees_with_scikit_learn(rate: float, real: Data) -> None:
+def test_agrees_with_scikit_learn(
+    rate: float, real: Data, standardised: Scale, visits: Visits
+) -> None:
     X, y = real
     Z = standardised(X)
     peer = SGDClassifier(

@@ -121,6 +121,7 @@ def summed(forest: Any, codes: np.ndarray) -> np.ndarray:
     return score
 
 
+SEEDS = 12
 PEERS = {
     "random forest": (RandomForestClassifier, {"max_features": None}, 20_000),
     "extremely randomised trees": (ExtraTreesClassifier, {"max_features": 1, "bootstrap": True}, 1),
@@ -129,21 +130,23 @@ PEERS = {
 
 @pytest.mark.parametrize("peer", PEERS)
 @pytest.mark.parametrize("depth", [4, 64])
-def test_scores_within_a_standard_error_of_scikit_learn(peer: str, depth: int, real: Data) -> None:
+def test_mean_scores_are_scikit_learns_within_three_standard_errors(
+    peer: str, depth: int, real: Data
+) -> None:
     make, settings, splits = PEERS[peer]
     some = slice(None, None, 1 + len(real[1]) // 1500)
     X, y = real[0][some], real[1][some].astype(np.uint8)
     X_train, X_test, y_train, y_test = train_test_split(X, y, random_state=0, stratify=y)
     ours, theirs = [], []
-    for seed in range(12):
+    for seed in range(SEEDS):
         forest = DecisionForest(trees=8, depth=depth, splits=splits, random_state=seed)
         ours.append(auc(y_test, forest.fit(X_train, y_train).decision_function(X_test)))
         codes, test_codes = (forest._binning.apply(part) for part in (X_train, X_test))
         other = make(8, max_depth=depth, random_state=seed, **settings).fit(codes, y_train)
         theirs.append(auc(y_test, summed(other, test_codes)))
-    # The standard error of one forest's AUC, by which bags and candidates alone move it.
-    error = np.sqrt((np.var(ours, ddof=1) + np.var(theirs, ddof=1)) / 2)
-    assert abs(np.mean(ours) - np.mean(theirs)) < error, (ours, theirs)
+    # Of the difference of two means over seeds, which bags and candidates alone move.
+    error = np.sqrt((np.var(ours, ddof=1) + np.var(theirs, ddof=1)) / SEEDS)
+    assert abs(np.mean(ours) - np.mean(theirs)) < 3 * error, (ours, theirs)
 
 
 def test_leaves_hold_at_least_min_leaf_rows_of_the_bag(breast_cancer: Data) -> None:

@@ -2,31 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from sklearn.linear_model import SGDClassifier
-from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from runner.metrics import auc
-from runner.models.kernels.linear import shuffle
 from runner.models.support_vector_machine import SupportVectorMachine
 
 Data = tuple[np.ndarray, np.ndarray]
+Scale = Callable[[np.ndarray], np.ndarray]
+Visits = Callable[[int, int, int], np.ndarray]
 LAMBDAS = [1e-5, 1e-4, 1e-3, 1e-2, 1e-1]
-
-
-def standardised(X: np.ndarray) -> np.ndarray:
-    return StandardScaler().fit_transform(X).astype(np.float32).astype(np.float64)
-
-
-def visits(rows: int, seed: int, passes: int) -> np.ndarray:
-    """The rows in the order of their visits, (rows * passes,)."""
-    order, state, result = np.arange(rows), np.array([seed], np.uint64), []
-    for _ in range(passes):
-        shuffle(order, state)
-        result.append(order.copy())
-    return np.concatenate(result)
 
 
 def objective(
@@ -38,7 +27,7 @@ def objective(
 
 @pytest.mark.parametrize("lambda_", LAMBDAS)
 def test_agrees_with_scikit_learn_given_the_rate_of_every_step(
-    lambda_: float, breast_cancer: Data
+    lambda_: float, breast_cancer: Data, standardised: Scale, visits: Visits
 ) -> None:
     X, y = breast_cancer
     Z = standardised(X)
@@ -54,7 +43,7 @@ def test_agrees_with_scikit_learn_given_the_rate_of_every_step(
 
 
 @pytest.mark.parametrize("lambda_", LAMBDAS)
-def test_equals_the_recursion_step_by_step(lambda_: float, real: Data) -> None:
+def test_equals_the_recursion_step_by_step(lambda_: float, real: Data, visits: Visits) -> None:
     X, y = real
     fitted = SupportVectorMachine(iterations=3, lambda_=lambda_, random_state=9)
     Z = fitted.prepare(X, y).rows.features[:, : X.shape[1]].astype(np.float64)
@@ -72,7 +61,7 @@ def test_equals_the_recursion_step_by_step(lambda_: float, real: Data) -> None:
     assert fitted.intercept_[0] == pytest.approx(intercept, rel=1e-8)
 
 
-def test_approaches_the_optimum(breast_cancer: Data) -> None:
+def test_approaches_the_optimum(breast_cancer: Data, standardised: Scale) -> None:
     X, y = breast_cancer
     Z, lambda_ = standardised(X), 0.1
     exact = SVC(kernel="linear", C=1 / (lambda_ * len(y)), tol=1e-8).fit(Z, y)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from itertools import permutations
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,38 +13,26 @@ from scipy.stats import chisquare
 
 from runner.models.kernels.linear import LANES, log_loss, logistic_regression, margins, shuffle
 
-MASK = 2**64 - 1
 
-
-def splitmix64(state: int) -> tuple[int, int]:
-    """Steele, Lea & Flood 2014: the next state and number."""
-    state = (state + 0x9E3779B97F4A7C15) & MASK
-    bits = state
-    bits = ((bits ^ bits >> 30) * 0xBF58476D1CE4E5B9) & MASK
-    bits = ((bits ^ bits >> 27) * 0x94D049BB133111EB) & MASK
-    return state, bits ^ bits >> 31
-
-
-def test_the_expected_generator_has_the_published_numbers() -> None:
-    state, numbers = 1234567, []
-    for _ in range(3):
-        state, number = splitmix64(state)
-        numbers.append(number)
+def test_the_expected_generator_has_the_published_numbers(splitmix: Any) -> None:
+    stream = splitmix(1234567)
+    numbers = [stream.next() for _ in range(3)]
     assert numbers == [6457827717110365317, 3203168211198807973, 9817491932198370423]
 
 
 @pytest.mark.parametrize("count", [0, 1, 2, 3, 1000])
-@pytest.mark.parametrize("seed", [0, 7, MASK])
-def test_shuffling_is_fisher_and_yates_by_that_generator(count: int, seed: int) -> None:
+@pytest.mark.parametrize("seed", [0, 7, 2**64 - 1])
+def test_shuffling_is_fisher_and_yates_by_that_generator(
+    count: int, seed: int, splitmix: Any
+) -> None:
     order, state = np.arange(count), np.array([seed], np.uint64)
     shuffle(order, state)
-    expected = list(range(count))
+    expected, stream = list(range(count)), splitmix(seed)
     for last in range(count - 1, 0, -1):
-        seed, number = splitmix64(seed)
-        drawn = (number >> 32) * (last + 1) >> 32
+        drawn = stream.pick(stream.next(), last + 1)
         expected[last], expected[drawn] = expected[drawn], expected[last]
     assert order.tolist() == expected
-    assert int(state[0]) == seed
+    assert int(state[0]) == stream.state
 
 
 def test_every_order_is_equally_likely() -> None:
