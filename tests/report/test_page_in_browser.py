@@ -145,6 +145,7 @@ def test_sorting(opened: Opened, store: Store) -> None:
     known = sorted(f"{score:.4f}" for score in scores if score is not None)
     unknown = ["–"] * scores.count(None)
     assert unknown
+    opened.page.click("#configurations .more button")
     opened.sort("configurations", "cv_auc")
     assert opened.texts("configurations", "cv_auc") == [*reversed(known), *unknown]
     heading = opened.page.locator("[data-table=configurations] th[data-column=cv_auc]")
@@ -165,7 +166,7 @@ def test_filtering(opened: Opened, store: Store) -> None:
     opened.page.fill("#evaluations input", "timeout")
     assert opened.texts("evaluations", "outcome") == ["timeout"] * count
     assert set(opened.texts("evaluations", "task")) == {"kc2"}
-    assert opened.page.locator("#evaluations .told").text_content().startswith(f"{count} of ")
+    assert opened.page.locator("#evaluations .found").text_content().startswith(f"{count} of ")
     assert len(read(opened.download("#evaluations [data-export=csv]"))) == count
     opened.page.fill("#evaluations input", "no such words")
     assert opened.texts("evaluations", "outcome") == []
@@ -174,7 +175,7 @@ def test_filtering(opened: Opened, store: Store) -> None:
 def test_all_rows_can_be_shown(opened: Opened, store: Store) -> None:
     total = len(store.query("select key from evaluations"))
     assert len(opened.texts("evaluations", "outcome")) < total
-    opened.page.click("#evaluations .more")
+    opened.page.click("#evaluations .more button")
     assert len(opened.texts("evaluations", "outcome")) == total
 
 

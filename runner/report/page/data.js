@@ -57,11 +57,14 @@ function heading(name) {
   return HEADINGS[name] ?? name.replaceAll("_", " ");
 }
 
+const WHOLE = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
+const TENTHS = new Intl.NumberFormat("en", { maximumFractionDigits: 1 });
+
 // Numbers as people read them; exports have them in full.
 function show(value, column) {
   if (value === null || value === undefined) return "–";
   if (column.type === "flag") return value ? "yes" : "no";
-  if (column.type === "count") return /(^|_)id$|seed/.test(column.name) ? String(value) : value.toLocaleString("en");
+  if (column.type === "count") return /(^|_)id$|seed/.test(column.name) ? String(value) : WHOLE.format(value);
   if (column.type !== "number") return String(value);
   if (/auc|score|capacity/.test(column.name) && Math.abs(value) <= 1) return value.toFixed(4);
   return showNumber(value);
@@ -71,11 +74,19 @@ function showNumber(value) {
   const size = Math.abs(value);
   if (value === 0) return "0";
   if (!Number.isFinite(value)) return String(value);
-  if (size >= 100) return value.toLocaleString("en", { maximumFractionDigits: size >= 1000 ? 0 : 1 });
+  if (size >= 100) return (size >= 1000 ? WHOLE : TENTHS).format(value);
   return size >= 0.001 ? value.toPrecision(3) : value.toExponential(1);
 }
 
+// Folds and tasks share their configurations' texts.
+const configurationTexts = new Map();
+
 function configurationText(json) {
+  if (!configurationTexts.has(json)) configurationTexts.set(json, parametersOf(json));
+  return configurationTexts.get(json);
+}
+
+function parametersOf(json) {
   try {
     const pairs = Object.entries(JSON.parse(json)).map(([name, value]) =>
       `${name}=${typeof value === "object" ? JSON.stringify(value) : value}`);

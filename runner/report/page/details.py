@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 
 from runner.report.rows import Pair, Row, Rows
 from runner.store import ATTEMPTS, Store
+from runner.store.scan import quoted_list
 
 MOST = 20_000
 """Evaluations that are shown one by one; beyond, those that tell most are."""
@@ -19,10 +20,9 @@ ALL_LOGS = 4_000_000
 """Characters of all logs together."""
 _OF_THE_RUN = ("study", "task", "task_fingerprint", "system", "configuration", "configuration_id")
 _COLUMNS = [field.name for field in ATTEMPTS if field.name not in _OF_THE_RUN]
-_EVALUATIONS = f"""
-select {", ".join(_COLUMNS)}
-from evaluations semi join (select unnest($keys) as key) using (key)
-"""
+# The keys as constants: these reach below the ranking of attempts, which then has no other rows to
+# rank. Of a million rows that takes a fifth of the time of a join.
+_EVALUATIONS = f"select {', '.join(_COLUMNS)} from evaluations where key in ({{keys}})"
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ def details(store: Store, rows: Rows, configurations: pa.Table, most: int = MOST
     """
     chosen, left_out = _chosen(rows, configurations, most)
     keys = pa.array([row.key for _, row in chosen], pa.string())
-    found = store.query(_EVALUATIONS, {"keys": keys.to_pylist()})
+    found = store.query(_EVALUATIONS.format(keys=quoted_list(keys.to_pylist()) or "null"))
     found = found.take(pc.index_in(keys, found["key"].combine_chunks()))
     logs, cut = _shortened(found["log_tail"].to_pylist())
     found = found.set_column(

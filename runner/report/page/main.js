@@ -60,8 +60,10 @@ function matrix(summary) {
   const holder = element("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Systems by task" });
   const select = element("select", { "aria-label": "Measure", "data-choice": "measure" },
     ...MEASURES.map(([name, title]) => element("option", { value: name }, title)));
+  const told = element("span", { class: "told" });
   const draw = () => {
-    const [name, , best] = MEASURES.find(([candidate]) => candidate === select.value);
+    const [name, title, best] = MEASURES.find(([candidate]) => candidate === select.value);
+    told.textContent = best ? `${title}; ● the best of a task` : title;
     holder.replaceChildren(element("table", { class: "matrix" },
       element("thead", {}, element("tr", {}, element("th", { scope: "col" }, "system"), ...tasks.map((task) => element("th", { scope: "col", class: "number" }, task)))),
       element("tbody", {}, ...systems.map((system) => element("tr", {}, element("th", { scope: "row" }, system),
@@ -72,8 +74,7 @@ function matrix(summary) {
   };
   select.addEventListener("change", draw);
   draw();
-  return element("div", { class: "table", "data-table": "matrix" }, element("div", { class: "tools" }, select,
-    element("span", { class: "told" }, "● the best of a task")), holder);
+  return element("div", { class: "table", "data-table": "matrix" }, element("div", { class: "tools" }, select, told), holder);
 }
 
 function bestOf(summary, task, name, best) {

@@ -1,6 +1,6 @@
 // A table that sorts by its headings, filters by words and choices, and shows a page of rows at a time.
 
-const PAGE = 50;
+const PAGE = 25;
 const MOST_CHOICES = 60;
 const CHOICE_COLUMNS = ["task", "system", "stage", "outcome", "dataset", "platform", "over", "size", "kind"];
 
@@ -15,7 +15,7 @@ class TableView {
     this.table = table;
     this.columns = names.filter((name) => table.has(name)).map((name) => table.byName.get(name));
     this.open = open;
-    this.words = "";
+    this.words = [];
     this.chosen = new Map();
     this.order = { column: null, descending: false };
     this.shown = PAGE;
@@ -24,13 +24,15 @@ class TableView {
   }
 
   build() {
-    this.count = element("span", { class: "told", role: "status" });
+    this.count = element("span", { class: "told found", role: "status" });
     this.body = element("tbody");
     this.headings = this.columns.map((column) => {
       const button = element("button", { type: "button", onclick: () => this.sort(column) }, heading(column.name));
       return element("th", { scope: "col", class: column.type, "data-column": column.name }, button);
     });
-    this.more = element("button", { type: "button", class: "more", onclick: () => this.extend() });
+    this.left = element("span", { class: "told" });
+    this.more = element("p", { class: "more" },
+      element("button", { type: "button", onclick: () => this.extend() }, "Show more"), this.left);
     return element(
       "div", { class: "table", "data-table": this.table.id },
       this.tools(),
@@ -42,7 +44,7 @@ class TableView {
 
   tools() {
     const words = element("input", { type: "search", placeholder: "Filter", "aria-label": `Filter ${this.table.title}` });
-    words.addEventListener("input", () => this.filter(() => { this.words = words.value.toLowerCase(); }));
+    words.addEventListener("input", () => this.filter(() => { this.words = words.value.toLowerCase().split(/\s+/).filter(Boolean); }));
     return element(
       "div", { class: "tools" },
       words,
@@ -79,15 +81,17 @@ class TableView {
   }
 
   extend() {
-    this.shown += 10 * PAGE;
+    this.shown += 20 * PAGE;
     this.draw();
   }
 
   matches(row) {
     for (const [name, value] of this.chosen) if (this.table.value(row, name) !== value) return false;
-    if (!this.words) return true;
-    const text = this.columns.map((column) => this.text(row, column)).join(" ").toLowerCase();
-    return this.words.split(/\s+/).every((word) => text.includes(word));
+    if (!this.words.length) return true;
+    let text = "";
+    for (const column of this.columns) text += ` ${this.text(row, column)}`;
+    text = text.toLowerCase();
+    return this.words.every((word) => text.includes(word));
   }
 
   text(row, column) {
@@ -121,7 +125,7 @@ class TableView {
     this.count.textContent = this.rows.length === this.table.length ? `${all} rows` : `${found} of ${all} rows`;
     const rest = this.rows.length - this.shown;
     this.more.hidden = rest <= 0;
-    this.more.textContent = `Show more (${Math.max(rest, 0).toLocaleString("en")} left)`;
+    this.left.textContent = `${Math.max(rest, 0).toLocaleString("en")} more rows`;
   }
 
   line(row) {
