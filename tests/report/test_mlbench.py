@@ -122,7 +122,7 @@ def test_figures_that_the_numbers_don_t_allow() -> None:
 
 def test_files(tmp_path: Path) -> None:
     found = write_published("mlbench", tmp_path / "out")
-    assert len(found.files) == 8 + 2 + 5 + 12 + 1
+    assert len(found.files) == 8 + 2 + 5 + 12 + 1 + 1
     for file in found.files:
         assert file.stat().st_size > 50
         if file.suffix == ".svg":

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from runner.mlbench.capacity import tolerance_curve, versions
 from runner.mlbench.regimes import Thresholds, heat_map
@@ -25,36 +26,33 @@ MOST_POINTS = 4000
 
 def configuration_charts(configurations: pa.Table) -> list[Chart]:
     """AUC against training time, a point a configuration; none where no point has both."""
-    rows = [
-        (index, row)
-        for index, row in enumerate(
-            configurations.select(
-                ["task", "system", "cv_auc", "training_seconds", "selected"]
-            ).to_pylist()
-        )
-        if row["cv_auc"] is not None and row["training_seconds"] is not None
-    ]
-    if not rows:
+    complete = pc.and_(
+        pc.is_valid(configurations["cv_auc"]), pc.is_valid(configurations["training_seconds"])
+    )
+    numbered = configurations.append_column("row", pa.array(range(len(configurations))))
+    found = numbered.filter(complete)
+    if not len(found):
         return []
-    tasks = list(dict.fromkeys(row["task"] for _, row in rows))
-    systems = sorted({row["system"] for _, row in rows})
-    step = -(-len(rows) // MOST_POINTS)
-    shown = [pair for n, pair in enumerate(rows) if n % step == 0 or pair[1]["selected"]]
+    step = -(-len(found) // MOST_POINTS)
+    even = pa.array([place % step == 0 for place in range(len(found))])
+    shown = found.filter(pc.or_(even, found["selected"])).to_pylist()
+    tasks = list(dict.fromkeys(row["task"] for row in shown))
+    systems = sorted({row["system"] for row in shown})
     panels = []
     for task in tasks:
-        own = [(index, row) for index, row in shown if row["task"] == task]
         points = [
             _point(
                 max(row["training_seconds"], FLOOR_SECONDS),
                 row["cv_auc"],
                 systems.index(row["system"]),
-                row=index,
+                row=row["row"],
                 label=row["system"] if row["selected"] else None,
             )
-            for index, row in own
+            for row in shown
+            if row["task"] == task
         ]
         panels.append({"title": task, "points": points})
-    few = f", {len(shown):,} of {len(rows):,} of them" if step > 1 else ""
+    few = f", {len(shown):,} of {len(found):,} of them" if step > 1 else ""
     return [
         {
             "id": "auc_vs_time",

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -71,26 +72,33 @@ _Chosen = list[tuple[Pair, Row]]
 
 
 def _chosen(rows: Rows, configurations: pa.Table, most: int) -> tuple[_Chosen, list[str]]:
-    everything = list(_evaluations(rows))
-    if len(everything) <= most:
-        return everything, []
-    names = configurations.select(["task", "system", "configuration_id", "selected"])
-    picked = names.filter(names["selected"]).drop_columns(["selected"])
-    selected = {tuple(row.values()) for row in picked.to_pylist()}
-    failed = [index for index, (_, row) in enumerate(everything) if row.outcome != "ok"]
-    telling = [
-        index
-        for index, (pair, row) in enumerate(everything)
-        if row.outcome == "ok"
-        and (row.stage != "cv" or (pair.task, pair.system, row.configuration_id) in selected)
-    ]
-    kept = [everything[index] for index in sorted([*failed, *telling][:most])]
+    total = sum(len(pair.cv) + len(pair.tests) + len(pair.external) for pair in rows.pairs)
+    if total <= most:
+        return list(_evaluations(rows)), []
+    selected = _selected(configurations)
+    failed: _Chosen = []
+    telling: _Chosen = []
+    # Of a million rows a list of all would cost seconds.
+    for pair, row in _evaluations(rows):
+        if row.outcome != "ok":
+            failed.append((pair, row))
+        elif row.stage != "cv" or row.configuration_id in selected[pair.task, pair.system]:
+            telling.append((pair, row))
+    kept = [*failed, *telling][:most]
     shown = min(len(failed), most)
     return kept, [
-        f"Of {len(everything):,} evaluations this page has {len(kept):,} one by one: {shown:,} of "
+        f"Of {total:,} evaluations this page has {len(kept):,} one by one: {shown:,} of "
         f"the {len(failed):,} that aren't ok, refits, and those of selected configurations. Of the "
         "others it has what each configuration sums up to; `runner query` has them all."
     ]
+
+
+def _selected(configurations: pa.Table) -> Mapping[tuple[str, str], set[int]]:
+    """The selected configurations' numbers, by task and system."""
+    found: dict[tuple[str, str], set[int]] = defaultdict(set)
+    for row in configurations.filter(configurations["selected"]).to_pylist():
+        found[row["task"], row["system"]].add(row["configuration_id"])
+    return found
 
 
 def _evaluations(rows: Rows) -> Iterator[tuple[Pair, Row]]:

@@ -56,12 +56,22 @@ function facts(table, row) {
   return [...pairs, ["outcomes", outcomesText(table, row)]];
 }
 
+// Of a large run not every evaluation is on the page.
+function lacking(configurations, row, evaluations, rows) {
+  if (row === undefined) return null;
+  const counted = OUTCOMES.reduce((sum, name) => sum + (configurations.value(row, name) ?? 0), 0);
+  const here = rows.filter((index) => evaluations.value(index, "stage") === "cv").length;
+  if (here >= counted) return null;
+  return element("p", {}, `Of this configuration's ${counted} evaluations the page holds ${here}; runner query has them all.`);
+}
+
 function openConfiguration(task, system, id) {
   const [configurations, evaluations] = [tables.get("configurations"), tables.get("evaluations")];
   const same = (table) => table.rows((row) =>
     table.value(row, "configuration_id") === id && table.value(row, "task") === task && table.value(row, "system") === system);
   const [row] = same(configurations);
-  const rows = same(evaluations);
+  const rows = same(evaluations).sort((one, other) => ["stage", "repeat", "fold"].reduce(
+    (found, name) => found || compare(evaluations.value(one, name), evaluations.value(other, name)), 0));
   const json = row === undefined ? evaluations.value(rows[0], "configuration") : configurations.value(row, "configuration");
   const selected = row !== undefined && configurations.value(row, "selected");
   dialog.replaceChildren(
@@ -74,9 +84,8 @@ function openConfiguration(task, system, id) {
     row === undefined ? null : element("dl", { class: "facts" }, ...facts(configurations, row).map(([word, text]) =>
       element("div", {}, element("dt", {}, word), element("dd", {}, text)))),
     element("h3", {}, "Evaluations"),
-    rows.length
-      ? foldTable(evaluations, rows)
-      : element("p", {}, "This page is of too large a run to hold each of these evaluations; `runner query` has them."),
+    lacking(configurations, row, evaluations, rows),
+    rows.length ? foldTable(evaluations, rows) : null,
     ...rows.map((index) => evaluationDetails(evaluations, index)),
   );
   hideTip();
