@@ -20,6 +20,7 @@ const CHART_STYLE = `
   .line { fill: none; stroke-width: 2; } .rule { stroke: #777777; stroke-width: 1.3; }
   .small { opacity: 0.5; } .empty { fill: #eeeeee; } .on-pale { fill: #111111; } .on-dark { fill: #ffffff; }
 `;
+const MOST_OVERLAP = 60;
 const ROOM = { left: 58, right: 16, top: 30, bottom: 46 };
 
 // A system looks the same in every chart; platforms have looks of their own.
@@ -84,6 +85,13 @@ function yScale(chart, panel, height) {
   return { at, ticks: niceTicks(low, high, 7, chart.y.whole) };
 }
 
+// A task's name; its rows are the first to go.
+function shortened(text, letters) {
+  if (text.length <= letters) return text;
+  const name = text.replace(/ \([\d,]+\)$/, "");
+  return name.length <= letters ? name : `${name.slice(0, letters - 1)}…`;
+}
+
 function axes(chart, x, y, width, height) {
   const parts = [];
   for (const tick of y.ticks) {
@@ -93,8 +101,7 @@ function axes(chart, x, y, width, height) {
   for (const tick of x.ticks) {
     const edge = tick.edge ?? tick.at;
     parts.push(svg("line", { class: "grid", x1: edge, x2: edge, y1: 0, y2: height }));
-    const most = tick.room ? Math.max(3, Math.floor(tick.room / 6.5)) : 99;
-    const text = tick.text.length > most ? `${tick.text.slice(0, most - 1)}…` : tick.text;
+    const text = tick.room ? shortened(tick.text, Math.max(3, Math.floor(tick.room / 7))) : tick.text;
     parts.push(svg("text", { class: "tick", x: tick.at, y: height + 16, "text-anchor": "middle" }, text));
   }
   parts.push(svg("rect", { class: "frame", width, height }));
@@ -103,7 +110,8 @@ function axes(chart, x, y, width, height) {
   return parts;
 }
 
-// Above its point where nothing is written there yet, else on the next free side.
+// Above its point where nothing is written there yet, else on the next free side; null in a crowd,
+// where it would be unreadable and the tooltip tells.
 function placeLabel(taken, x, y, text, width) {
   const long = 7 * text.length;
   const sides = [[0, -11], [0, 20], [long / 2 + 10, 4], [-long / 2 - 10, 4], [0, -24], [0, 33]];
@@ -113,6 +121,7 @@ function placeLabel(taken, x, y, text, width) {
     + 12 * Math.max(0, -box.x, box.x + box.w - width);
   const boxes = sides.map(([dx, dy]) => ({ x: x + dx - long / 2, y: y + dy - 11, w: long, h: 13 }));
   const best = boxes.reduce((one, other) => (overlap(other) < overlap(one) ? other : one));
+  if (overlap(best) > MOST_OVERLAP) return null;
   taken.push(best);
   return { x: best.x + long / 2, y: best.y + 11 };
 }
@@ -132,15 +141,16 @@ function pointsPanel(chart, panel, points, width, height) {
   const taken = named.map((point) => ({ x: x.at(point) - 6, y: y.at(point.y) - 6, w: 12, h: 12 }));
   for (const point of [...plain, ...named]) {
     const big = point.label || !named.length;
+    const size = width < 450 && chart.x.scale === "band" ? 4.5 : 6;
     const mark = svg("path", {
-      class: big ? "mark" : "mark small", d: shape(chart, point.s, big ? 6 : 3.5), fill: hue(chart, point.s),
+      class: big ? "mark" : "mark small", d: shape(chart, point.s, big ? size : 3.5), fill: hue(chart, point.s),
       transform: `translate(${x.at(point).toFixed(1)} ${y.at(point.y).toFixed(1)})`, tabindex: big ? 0 : null,
     });
     group.append(withTip(mark, () => pointText(chart, point), opener(chart, point)));
   }
   for (const point of named) {
     const spot = placeLabel(taken, x.at(point), y.at(point.y), point.label, width);
-    group.append(svg("text", { class: "label", x: spot.x, y: spot.y, "text-anchor": "middle" }, point.label));
+    if (spot) group.append(svg("text", { class: "label", x: spot.x, y: spot.y, "text-anchor": "middle" }, point.label));
   }
   return group;
 }
