@@ -31,7 +31,7 @@ from runner.sweep.work import PRELOAD
 Row = tuple[str, str, str, str, str]
 """What, ours, BenchExec's, a fresh interpreter's, the aim."""
 
-_IMPORTS = f"import lightgbm, {', '.join(PRELOAD)}"
+_IMPORTS = f"import lightgbm, {', '.join(name.partition(':')[0] for name in PRELOAD)}"
 _FRESH = [sys.executable, "-c", _IMPORTS]
 _NOTHING = Work("benchmarks.work:sleep", pickle.dumps(0.0), 1)
 

@@ -44,7 +44,8 @@ class Conditions:
         run: A name that no other run has.
         function: What a job runs, as ``package.module:name``.
         warm_up: What it runs before the clock starts; None for nothing.
-        preload: Modules that the sandbox imports before its first job.
+        preload: Modules that the sandbox imports, and functions that it calls, before its first
+            job.
         limits: Of one evaluation.
         threads: What a fit may use of the slot's cores.
         paths: Where the driver looks for modules, so that a slot finds the same ones.

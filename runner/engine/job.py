@@ -62,7 +62,8 @@ class Settings:
     Attributes:
         function: ``package.module:name`` of what a job runs in its sandbox.
         warm_up: ``package.module:name`` called with the argument before the clock; None for none.
-        preload: Modules that the zygote imports before it forks.
+        preload: Modules that the zygote imports before it forks, and functions
+            (``module:function``) that it calls.
         limits: Of one evaluation.
         threads: What a fit may use of the slot's cores.
         arrays: Arrays by name, made available on every node.

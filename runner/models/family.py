@@ -225,7 +225,8 @@ class Family:
         estimator: Makes the estimator of a configuration.
         cost: Predicts a configuration's CPU seconds; good for an order, within a factor of two
             or three for planning.
-        preload: Modules that training needs: whoever times fits imports them beforehand.
+        preload: Modules that training needs, and functions (``module:function``) whose first call
+            is slow: whoever times fits imports and calls them beforehand.
         origin: Of a user's class ``package.module:Class``.
         seeded: Whether another seed gives another model; None where nobody knows.
         order_free: Whether the order of the training rows changes no more than rounding does.

@@ -32,7 +32,8 @@ class Sandbox:
     Args:
         cores: The particular cores that works may use.
         threads: How many threads libraries may use of them.
-        preload: Modules that the parent imports, so that no work has to.
+        preload: Modules that the parent imports, and functions (``module:function``) that it
+            calls, so that no work has to. A function must leave no thread behind.
         scratch: Where works get their working folders; the system's temporary folder by default.
         means: By which means limits are held; what ``probe`` finds by default.
         trust: Whose code the works run. An archive's gets a fresh parent for each work, which

@@ -77,7 +77,7 @@ class Zygote:
         name: Marks it and all its descendants in their environment.
         cores: What it pins itself to before it imports anything.
         threads: What libraries may use of them.
-        preload: Modules to import.
+        preload: Modules to import, and functions to call.
         surrounding: What it starts in.
 
     Attributes:

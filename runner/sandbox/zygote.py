@@ -45,9 +45,9 @@ def main(config: dict[str, Any]) -> None:
     """Serve the owner until it closes the socket.
 
     Args:
-        config: ``owner`` (process id), ``socket`` (descriptor), ``cores``, ``preload`` (modules),
-            ``path`` (sys.path), ``namespaces`` (that module's file), ``view`` (what it enters),
-            ``processes`` (the owner's process namespace).
+        config: ``owner`` (process id), ``socket`` (descriptor), ``cores``, ``preload`` (modules
+            and functions), ``path`` (sys.path), ``namespaces`` (that module's file), ``view``
+            (what it enters), ``processes`` (the owner's process namespace).
     """
     jailed = config["view"]["kind"] in ("jail", "inside")
     alone = os.readlink(PROCESSES) != config["processes"]
@@ -59,8 +59,11 @@ def main(config: dict[str, Any]) -> None:
         namespaces.dumpable(False)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     channel = socket.socket(fileno=config["socket"])
-    for module in config["preload"]:
-        importlib.import_module(module)
+    for name in config["preload"]:
+        module, _, function = name.partition(":")
+        found = importlib.import_module(module)
+        if function:
+            getattr(found, function)()
     # What is here now is never collected, so a child's collector doesn't write to its pages.
     gc.collect()
     gc.freeze()

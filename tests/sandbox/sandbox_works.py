@@ -58,6 +58,17 @@ def failing_warm_up(argument: Any) -> None:
     raise LookupError("no such toy")
 
 
+called_before_forking: list[int] = []
+
+
+def note_call() -> None:
+    called_before_forking.append(os.getpid())
+
+
+def tell_calls(arrays: Arrays, argument: Any, report: Report) -> None:
+    report.record(0, {"calls": len(called_before_forking), "pid": called_before_forking[0]})
+
+
 def endless_warm_up(argument: Any) -> None:
     while True:
         pass

@@ -126,6 +126,13 @@ def test_each_evaluation_has_the_limit_by_its_own_clock(run: Run) -> None:
         assert 0.1 * (index + 1) + 0.5 <= finding.wall_seconds <= 1.5
 
 
+def test_a_function_is_called_once_before_any_child_is_forked(core: int) -> None:
+    with Sandbox([core], preload=["sandbox_works:note_call"]) as box:
+        told_twice = [box.run(work("tell_calls"), PATIENT).findings[0].fields for _ in range(2)]
+    assert [fields["calls"] for fields in told_twice] == [1, 1]
+    assert len({fields["pid"] for fields in told_twice}) == 1
+
+
 def test_an_endless_warm_up_is_a_timeout(
     run: Run, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
