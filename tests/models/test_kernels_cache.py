@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import pkgutil
 import shutil
 import subprocess
 import sys
@@ -12,14 +11,9 @@ from pathlib import Path
 import pytest
 
 from runner.models import FAMILIES, kernels
-from runner.models.kernels.cache import compile_ahead, uncompiled
+from runner.models.kernels.cache import compile_ahead, kernel_modules, uncompiled
 
-OWN = {"cache", "compiled", "__main__"}
-MODULES = [
-    f"{kernels.__name__}.{module.name}"
-    for module in pkgutil.iter_modules(kernels.__path__)
-    if module.name not in OWN
-]
+MODULES = kernel_modules()
 
 
 def test_what_is_compiled_is_known() -> None:

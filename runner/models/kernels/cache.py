@@ -12,6 +12,14 @@ from importlib.metadata import version
 from pathlib import Path
 
 PACKAGE = __package__
+_OTHERS = ("__init__", "__main__", "cache", "compiled")
+
+
+def kernel_modules() -> tuple[str, ...]:
+    """All modules of kernels, by name."""
+    folder = Path(__file__).parent
+    names = sorted(file.stem for file in folder.glob("*.py"))
+    return tuple(f"{PACKAGE}.{name}" for name in names if name not in _OTHERS)
 
 
 def uncompiled(modules: Iterable[str]) -> tuple[str, ...]:
