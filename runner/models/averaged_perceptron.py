@@ -9,7 +9,7 @@ import numpy as np
 
 from runner.models.base import parameters
 from runner.models.family import INT32, Choice, Family, Parameter, Stop
-from runner.models.linear import LinearClassifier, Rows
+from runner.models.linear import LinearClassifier, Rows, cost_of_passes
 
 PARAMETERS = parameters(
     Parameter("learning_rate", (0.1, 0.5, 1.0), 1.0, "real", low=0, high=1e6, open_low=True),
@@ -72,10 +72,6 @@ def _estimator(configuration: Mapping[str, Any], *, seed: int, threads: int) -> 
     return AveragedPerceptron(**configuration, random_state=seed)
 
 
-def _cost(configuration: Mapping[str, Any], rows: int, columns: int) -> float:
-    return float(1e-5 + configuration["iterations"] * rows * (2e-8 + 3.5e-10 * columns))
-
-
 AVERAGED_PERCEPTRON = Family(
     name="C-AP",
     version=1,
@@ -85,7 +81,7 @@ AVERAGED_PERCEPTRON = Family(
     descending=False,
     linear=True,
     estimator=_estimator,
-    cost=_cost,
+    cost=cost_of_passes,
     preload=("runner.models.kernels.linear",),
     seeded=True,
 )

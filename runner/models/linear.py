@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -70,3 +71,8 @@ class LinearClassifier(BinaryPathClassifier):
     def _generator(self) -> np.ndarray:
         """The state of the kernels' generator at its start, (1,)."""
         return np.array([(self.random_state or 0) % 2**64], np.uint64)
+
+
+def cost_of_passes(configuration: Mapping[str, Any], rows: int, columns: int) -> float:
+    """Predicted CPU seconds of ``iterations`` passes over the rows, on the hinge loss."""
+    return float(1e-5 + configuration["iterations"] * rows * (2e-8 + 3.5e-10 * columns))
