@@ -47,6 +47,8 @@ class Content:
         answers: What the numbers say, in sentences.
         tables: Documents of :func:`runner.report.page.columns.encode` with ``id`` and ``title``.
         charts: Documents of :mod:`runner.report.page.charts`.
+        live: How far a run is that is still watched, from :mod:`runner.report.live`; None when
+            nothing more is to come.
     """
 
     title: str
@@ -55,6 +57,7 @@ class Content:
     answers: tuple[str, ...]
     tables: tuple[Mapping[str, Any], ...]
     charts: tuple[Chart, ...]
+    live: Mapping[str, Any] | None = None
 
 
 def of_run(
