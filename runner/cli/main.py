@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import io
 import os
 import shlex
@@ -15,7 +14,8 @@ from typing import NoReturn
 
 import click
 
-from runner.errors import CannotRunError, InputError, RunnerError, suggestion
+from runner.cli.lazy import LazyGroup
+from runner.errors import CannotRunError, InputError, RunnerError
 
 INTERRUPTED = 130
 
@@ -24,26 +24,17 @@ _COMMANDS = {
     "report": "runner.cli.report",
     "query": "runner.cli.query",
     "results": "runner.cli.results",
+    "metatask": "runner.cli.metatask",
     "data": "runner.cli.data",
     "doctor": "runner.cli.doctor",
 }
 
 
-class _LazyGroup(click.Group):
-    """Imports a command's module when it is asked for: `runner query` needs no Ray."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(_COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        module = _COMMANDS.get(cmd_name)
-        if module is None:
-            ctx.fail(f"there is no command {cmd_name!r}: {suggestion(cmd_name, _COMMANDS)}")
-        command: click.Command = importlib.import_module(module).command
-        return command
-
-
-@click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=LazyGroup,
+    modules=_COMMANDS,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
 @click.version_option(package_name="runner")
 @click.option("--debug", is_flag=True, help="Show the traceback of an error.")
 def cli(debug: bool) -> None:

@@ -1,0 +1,17 @@
+"""``runner metatask``: tasks with the stored predictions of many models, and ensembles of those."""
+
+from __future__ import annotations
+
+import click
+
+from runner.cli.lazy import LazyGroup
+
+_COMMANDS: dict[str, str] = {}
+
+
+@click.group("metatask", cls=LazyGroup, modules=_COMMANDS)
+def command() -> None:
+    """Metatasks: a task with the stored predictions of many models.
+
+    Example: runner metatask show iris.metatask
+    """
