@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from runner.errors import InputError
 from runner.report.chart import auc_vs_time
@@ -30,7 +28,6 @@ class Report:
         table: For rich to print.
         notes: Sentences that belong below the table.
         study: The same run as mlbench's study: its tables, figures and answers.
-        content: What is on the page.
         page: All of that as one HTML file.
     """
 
@@ -42,23 +39,17 @@ class Report:
     chart_svg: Path
     chart_png: Path
     study: Written
-    content: Content
     page: Path
 
     @property
     def files(self) -> tuple[Path, ...]:
         """All that was written."""
-        charts = () if self.content.live else (self.chart_svg, self.chart_png)
-        own = self.page, self.summary_csv, self.configurations_csv
-        return (*own, *charts, *self.study.files)
+        own = self.summary_csv, self.configurations_csv, self.chart_svg, self.chart_png
+        return (self.page, *own, *self.study.files)
 
 
 def write(
-    store: Store,
-    output: Path,
-    run_id: str | None = None,
-    choices: Choices | None = None,
-    live: Mapping[str, Any] | None = None,
+    store: Store, output: Path, run_id: str | None = None, choices: Choices | None = None
 ) -> Report:
     """Writes page, tables and charts of a run into a folder, which is made where it is missing.
 
@@ -67,8 +58,6 @@ def write(
         output: The folder; files of an earlier report in it are replaced.
         run_id: The run; by default the latest one.
         choices: What of mlbench's study is wanted otherwise than the paper has it.
-        live: For a page that says how far the run is. The charts as SVG and PNG, which cost most,
-            aren't drawn then.
 
     Raises:
         InputError: There is no such run, a task to leave out isn't in it, or the folder can't be
@@ -77,10 +66,8 @@ def write(
     rows = comparable(load(store, run_id))
     summary, configurations = summarise_pairs(rows), list_configurations(rows)
     said = tuple(notes(rows, summary))
-    pictures = live is None
-    study = write_study(load_study(store, rows.run_id), output, choices, pictures=pictures)
+    study = write_study(load_study(store, rows.run_id), output, choices)
     content = of_run(store, rows, summary, configurations, said, study.content)
-    content = replace(content, live=live)
     report = Report(
         run_id=rows.run_id,
         table=SummaryTable(summary),
@@ -90,15 +77,31 @@ def write(
         chart_svg=output / "auc_vs_time.svg",
         chart_png=output / "auc_vs_time.png",
         study=study,
-        content=content,
         page=write_page(content, output),
     )
     try:
         write_csv(summary, report.summary_csv)
         write_csv(configurations, report.configurations_csv)
-        if pictures:
-            chart = auc_vs_time(summary, configurations, rows.study)
-            save(chart, report.chart_svg, report.chart_png)
+        chart = auc_vs_time(summary, configurations, rows.study)
+        save(chart, report.chart_svg, report.chart_png)
     except OSError as error:
         raise InputError(f"can't write here: {error.strerror or error}", file=output) from error
     return report
+
+
+def preview(store: Store, run_id: str) -> Content:
+    """What the page has of a run that is still going: its rows so far, without the study's tables,
+    figures and answers, in which half a run would mislead.
+
+    Args:
+        store: The results.
+        run_id: The run.
+
+    Raises:
+        InputError: There is no such run.
+    """
+    rows = comparable(load(store, run_id))
+    summary, configurations = summarise_pairs(rows), list_configurations(rows)
+    said = tuple(notes(rows, summary))
+    nothing = Content(rows.study, (), (), (), (), ())
+    return of_run(store, rows, summary, configurations, said, nothing)

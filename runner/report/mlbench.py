@@ -112,9 +112,7 @@ def write_page(content: Content, output: Path) -> Path:
     return file
 
 
-def write_study(
-    study: Study, output: Path, choices: Choices | None = None, *, pictures: bool = True
-) -> Written:
+def write_study(study: Study, output: Path, choices: Choices | None = None) -> Written:
     """Writes a study's tables to ``output/tables``, its figures to ``output/figures`` and its
     answers to ``output/answers.txt``; tables without rows and figures without points are left out.
 
@@ -122,7 +120,6 @@ def write_study(
         study: What was found.
         output: A folder, made where it is missing.
         choices: By default the paper's.
-        pictures: Whether the figures are drawn, which costs most.
 
     Raises:
         InputError: A task to leave out isn't there, or a file can't be written.
@@ -137,9 +134,7 @@ def write_study(
     }
     said = sentences(answers)
     try:
-        files = _write_tables(found, output)
-        if pictures:
-            files += _write_figures(study, output, choices)
+        files = [*_write_tables(found, output), *_write_figures(study, output, choices)]
         text = output / "answers.txt"
         text.write_text("".join(f"{sentence}\n\n" for sentence in said), encoding="utf-8")
     except OSError as error:
