@@ -136,7 +136,8 @@ def encode_labels(
                 f"{suggestion(text, classes)}"
             )
         codes[index] = code
-    return codes[np.asarray(encoded.indices)] if len(array) else np.empty(0, dtype=np.int16)
+    coded: np.ndarray = codes[encoded.indices.to_numpy()]
+    return coded
 
 
 def row_order(name: str, row_ids: np.ndarray, expected: np.ndarray) -> np.ndarray:
@@ -293,7 +294,8 @@ def _faulty_numbers(confidences: np.ndarray) -> list[tuple[str, int, str]]:
 
 
 def _off_one(sums: np.ndarray) -> np.ndarray:
-    return np.abs(sums - 1) > TOLERANCE
+    off: np.ndarray = np.abs(sums - 1) > TOLERANCE
+    return off
 
 
 def _compare(
