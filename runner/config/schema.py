@@ -71,7 +71,7 @@ def safe_name(value: str) -> str:
     return value
 
 
-def _known_timing(value: Any) -> Any:
+def known_timing(value: Any) -> Any:
     if value not in TIMINGS:
         hint = f": {suggestion(value, TIMINGS)}" if isinstance(value, str) else ""
         raise ValueError(f"must be 'packed' or 'exclusive', not {value!r}{hint}")
@@ -152,7 +152,7 @@ class SweepKeys(_Keys):
     )
     sandbox: SandboxKeys = SandboxKeys()
     threads: int = Field(default=1, ge=1)
-    timing: Annotated[Literal["packed", "exclusive"], BeforeValidator(_known_timing)] = "packed"
+    timing: Annotated[Literal["packed", "exclusive"], BeforeValidator(known_timing)] = "packed"
     repeats: int = Field(default=1, ge=1, le=1000)
     share_fits: bool = True
     predictions: bool = False

@@ -15,7 +15,7 @@ from runner.config import SweepStudy
 from runner.data import PREPARATION_VERSION, Split, Task, prepared_columns, uses_target_encoder
 from runner.models import Family
 from runner.store.key import key
-from runner.sweep.versions import library_versions
+from runner.study.versions import library_versions
 
 METRIC = "auc"
 CV = "cv"

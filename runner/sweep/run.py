@@ -9,7 +9,6 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
 
 import pyarrow as pa
 
@@ -20,74 +19,23 @@ from runner.engine import Observer, Settings
 from runner.models.kernels.cache import compile_ahead, uncompiled
 from runner.sandbox import Limits
 from runner.store import Run, Stale, Store, Wanted
+from runner.study import Options, Outlook, StudySummary, environment_versions
 from runner.sweep import work
 from runner.sweep.costs import cost_model
 from runner.sweep.plan import EXCLUSIVE, Plan
 from runner.sweep.setting import setting
 from runner.sweep.source import Served, SweepSource
-from runner.sweep.versions import environment_versions
 
 
 @dataclass(frozen=True)
-class Options:
-    """How a sweep is to be run.
-
-    Attributes:
-        results: The store's folder.
-        command: What was typed, for the ``runs`` table.
-        address: ``local``, ``auto`` or ``host:port``.
-        rerun: Outcomes whose rows are computed again.
-        fit_sandbox: Shrink a sandbox that no node can hold.
-        accept_versions: Let rows serve that other versions made.
-    """
-
-    results: Path
-    command: str
-    address: str = "local"
-    rerun: frozenset[str] = frozenset()
-    fit_sandbox: bool = False
-    accept_versions: bool = False
-
-
-@dataclass(frozen=True)
-class Outlook:
-    """What a run would do.
-
-    Attributes:
-        planned: Evaluations, the refits of each task and system among them.
-        reused: Those of them that the store serves.
-        jobs: Fits that can start at once; refits follow as selections are made.
-        slot_seconds: The jobs' predicted cost by system.
-        slots: Sandboxes at once.
-    """
-
-    planned: int
-    reused: int
-    jobs: int
-    slot_seconds: Mapping[str, float]
-    slots: int
-
-
-@dataclass(frozen=True)
-class SweepSummary:
+class SweepSummary(StudySummary):
     """How a run ended.
 
     Attributes:
-        planned: Evaluations wanted: configurations x folds x repeats, and the refits of each
-            selection.
-        reused: Those that the store served.
-        computed: Those that this run computed.
-        outcomes: All of them by outcome.
         unselected: The (task, system) without a configuration whose folds are all ok.
-        interrupted: Whether it was stopped before its end.
     """
 
-    planned: int
-    reused: int
-    computed: int
-    outcomes: Mapping[str, int]
     unselected: tuple[tuple[str, str], ...]
-    interrupted: bool
 
 
 class Sweep:

@@ -12,8 +12,8 @@ from typing import Any
 
 from runner.engine import Evaluation, Job
 from runner.selection import Scored, Selection, select
+from runner.study.versions import environment_versions
 from runner.sweep.plan import EXCLUSIVE, METRIC, TEST, Pair, Plan, Planned, configuration_text
-from runner.sweep.versions import environment_versions
 from runner.sweep.work import SHORT_SECONDS, Fit
 
 JOB_OVERHEAD = 0.02
