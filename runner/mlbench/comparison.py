@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -54,6 +54,24 @@ def compare_over_tasks(study: Study, *, seed: int = 0) -> tuple[Comparison, ...]
         differences = _test_differences(study, one, other)
         if len(differences) >= 2:
             found.append(_over_tasks(one, other, differences, seed))
+    return adjust(found)
+
+
+def compare_scores(
+    scores: Mapping[str, Mapping[str, float]], *, seed: int = 0
+) -> tuple[Comparison, ...]:
+    """Each pair of systems over the tasks on which both have a score, as `compare_over_tasks`.
+
+    Args:
+        scores: By system, by task.
+        seed: Of the resampling.
+    """
+    found = []
+    for one, other in itertools.combinations(scores, 2):
+        both = [task for task in scores[one] if task in scores[other]]
+        if len(both) >= 2:
+            left, right = ([scores[name][task] for task in both] for name in (one, other))
+            found.append(_over_tasks(one, other, _differences(left, right), seed))
     return adjust(found)
 
 
