@@ -43,6 +43,10 @@ def _features(digest: _Hash, metatask: Metatask) -> None:
     table = metatask.features
     _texts(digest, [str(table.num_columns), str(table.num_rows)])
     for name, column in zip(table.column_names, table.columns, strict=True):
+        if column.null_count == len(column):
+            # Formats differ in the type that they give a column of gaps.
+            _texts(digest, [name, "empty"])
+            continue
         if name not in metatask.categorical and _numeric(column.type):
             _texts(digest, [name, "numeric"])
             _floats(digest, numbers(column, untyped=False))

@@ -202,7 +202,8 @@ def check_folds(folds: np.ndarray) -> None:
 
 def one_hot(predictions: np.ndarray, classes: int) -> np.ndarray:
     """Confidences (rows, classes) float64 of 1 for the predicted class and 0 for others."""
-    return np.eye(classes)[predictions]
+    rows: np.ndarray = np.eye(classes)[predictions]
+    return rows
 
 
 def make_equal(confidences: np.ndarray, predictions: np.ndarray, rows: np.ndarray) -> None:

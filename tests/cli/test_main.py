@@ -26,6 +26,9 @@ COMMANDS = [
     ["data", "list"],
     ["data", "show"],
     ["data", "score"],
+    ["metatask"],
+    ["metatask", "show"],
+    ["metatask", "convert"],
     ["doctor"],
 ]
 

@@ -6,12 +6,15 @@ import click
 
 from runner.cli.lazy import LazyGroup
 
-_COMMANDS: dict[str, str] = {}
+_COMMANDS = {
+    "show": "runner.cli.metatask.show",
+    "convert": "runner.cli.metatask.convert",
+}
 
 
 @click.group("metatask", cls=LazyGroup, modules=_COMMANDS)
 def command() -> None:
     """Metatasks: a task with the stored predictions of many models.
 
-    Example: runner metatask show iris.metatask
+    Example: runner metatask show metatasks/metatask_31.arrow
     """

@@ -1,0 +1,94 @@
+"""Metatasks on disk, whatever their format."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Literal
+
+from runner.errors import InputError
+from runner.metatask import files, original, original_writing
+from runner.metatask.metatask import Metatask
+
+Format = Literal["arrow", "original", "original-paper"]
+"""The own format; the original's CSV and JSON files as its later package and its paper have them."""
+
+
+def find(paths: Sequence[Path]) -> list[Path]:
+    """The metatasks' files that some paths name, in their order.
+
+    Of a folder all that it holds: files of the own format, and the original's by their JSON file.
+    A metatask that lies there in both formats is taken once, in the own one.
+
+    Raises:
+        InputError: A path doesn't exist, or a folder holds no metatask.
+    """
+    found: dict[Path, None] = {}
+    for path in paths:
+        if path.is_dir():
+            found |= dict.fromkeys(_in_folder(path))
+        elif path.exists():
+            found[_named(path)] = None
+        else:
+            raise InputError("there is no such file or folder", file=path)
+    return list(found)
+
+
+def load(path: Path) -> Metatask:
+    """A metatask of either format.
+
+    Raises:
+        InputError: The file can't be read as one.
+    """
+    if not path.is_file():
+        raise InputError("there is no such file", file=path)
+    return original.read(path) if _is_original(path) else files.read(path)
+
+
+def verify(path: Path) -> Metatask:
+    """As ``load``, but the content is compared with the fingerprint where the file has one."""
+    if path.is_file() and _is_original(path):
+        return original.read(path)
+    return files.verify(path)
+
+
+def save(metatask: Metatask, folder: Path, form: Format = "arrow") -> Path:
+    """Write a metatask into a folder, under its name, and return the file's path."""
+    if form == "arrow":
+        path = folder / files.file_name(metatask.name)
+        files.write(metatask, path)
+        return path
+    return original_writing.write(metatask, folder, "paper" if form == "original-paper" else "main")
+
+
+def paths_on_disk(path: Path) -> tuple[Path, ...]:
+    """All files that make up the metatask that a path names."""
+    return original.pair(path) if _is_original(path) else (path,)
+
+
+def _in_folder(folder: Path) -> list[Path]:
+    own = {path.stem: path for path in folder.glob("metatask_*.arrow")}
+    pairs = {path.stem: path for path in folder.glob("metatask_*.json")}
+    found = pairs | own
+    if not found:
+        raise InputError(
+            "holds no metatask: its files are called metatask_*.arrow, or metatask_*.csv with "
+            "metatask_*.json",
+            file=folder,
+        )
+    return [found[stem] for stem in sorted(found, key=_order)]
+
+
+def _order(stem: str) -> tuple[int, int, str]:
+    """By OpenML's number where the name is one."""
+    name = stem.removeprefix("metatask_")
+    number = int(name) if name.removeprefix("-").isdecimal() else None
+    return (1, 0, name) if number is None else (0, number, name)
+
+
+def _named(path: Path) -> Path:
+    return original.pair(path)[1] if _is_original(path) else path
+
+
+def _is_original(path: Path) -> bool:
+    return path.suffix in (".csv", ".json")
