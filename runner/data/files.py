@@ -1,4 +1,4 @@
-"""Tables from files: parquet, csv, csv.gz."""
+"""Tables from files: parquet, csv, csv.gz, arff."""
 
 from __future__ import annotations
 
@@ -7,18 +7,19 @@ import csv
 import gzip
 import io
 import zlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 
+from runner.data.arff import read_arff
 from runner.data.table import Table, checked, unique_names
 from runner.data.task import TaskError
 from runner.errors import suggestion
 
-EXTENSIONS = (".parquet", ".csv", ".csv.gz")
+EXTENSIONS = (".parquet", ".csv", ".csv.gz", ".arff", ".pq")
 
 _LONGEST_ROW = 2**24
 """Bytes: Arrow's parser wants a row of CSV whole within one block."""
@@ -29,7 +30,7 @@ def read(path: Path, key: str) -> Table:
 
     Args:
         path: The file; its extension says what it holds. A CSV file is UTF-8, separated by
-            commas, and its first row names the columns.
+            commas, and its first row names the columns. ``.pq`` is parquet too.
         key: The study's key that named the file.
 
     Raises:
@@ -46,7 +47,7 @@ def read(path: Path, key: str) -> Table:
             raise TaskError(f"{path} is a pipe or a device, not a file", key=key)
         if extension is None:
             raise TaskError(f"{path}: tasks are read from {', '.join(EXTENSIONS)} files", key=key)
-        return checked((_read_parquet if extension == ".parquet" else _read_csv)(path, key))
+        return checked(_READERS.get(extension, _read_csv)(path, key))
     except (pa.ArrowException, OSError, EOFError, ValueError, csv.Error, zlib.error) as error:
         kind = "a table" if extension is None else extension.lstrip(".")
         raise TaskError(f"{path} can't be read as {kind}: {_reason(error)}", key=key) from error
@@ -124,6 +125,13 @@ def _header(path: Path) -> tuple[list[str], int]:
 
 def _opened(path: Path) -> gzip.GzipFile | io.BufferedReader:
     return gzip.open(path) if path.name.lower().endswith(".gz") else path.open("rb")
+
+
+_READERS: Mapping[str, Callable[[Path, str], Table]] = {
+    ".parquet": _read_parquet,
+    ".pq": _read_parquet,
+    ".arff": read_arff,
+}
 
 
 def _neighbour(path: Path) -> str:

@@ -1,0 +1,19 @@
+"""What the OpenML server has: asked politely, kept on disk, read without a network from there."""
+
+from runner.openml.archive import Archive, TaskFiles
+from runner.openml.records import DatasetRecord, Evaluation, RunRecord, TaskRecord
+from runner.openml.server import Gone, NoResultError, Pace, Server, UnreachableError
+
+__all__ = [
+    "Archive",
+    "DatasetRecord",
+    "Evaluation",
+    "Gone",
+    "NoResultError",
+    "Pace",
+    "RunRecord",
+    "Server",
+    "TaskFiles",
+    "TaskRecord",
+    "UnreachableError",
+]
