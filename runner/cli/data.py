@@ -177,7 +177,7 @@ def _line(task: _Task) -> dict[str, Any]:
     return {
         "task": described.name,
         "rows": described.rows,
-        "test rows": described.test_rows,
+        "test rows": f"{described.test_rows}{'' if described.test_labels else ', no labels'}",
         "columns": len(described.columns),
         "categorical": described.categorical,
         "missing": described.missing,
@@ -198,7 +198,8 @@ def _print(task: _Task) -> None:
     described, board = task.described, task.leaderboard
     training = described.rows - described.test_rows
     lines = {
-        "rows": f"{described.rows}: {training} for training, {described.test_rows} for the test",
+        "rows": f"{described.rows}: {training} for training, {described.test_rows} for the test"
+        + ("" if described.test_labels else ", without labels"),
         "classes": ", ".join(f"{name} {count}" for name, count in described.classes.items()),
         "positive": f"{described.positive} ({100 * described.positive_share:.3g} %)",
         "folds": f"{len(described.folds)}, of {_range(described.folds)} rows",

@@ -120,6 +120,8 @@ class FileTaskKeys(_TaskKeys):
     target: str
     test: str | None = Field(default=None, min_length=1)
     categorical: list[str] = []
+    id: str | None = Field(default=None, min_length=1)
+    submission: Annotated[list[str], Field(min_length=2, max_length=2)] | None = None
 
 
 class BundledTaskKeys(_TaskKeys):

@@ -49,11 +49,14 @@ class TaskEntry:
 
     Attributes:
         competition: None where the study says nothing of one.
+        submission: What a submission file calls its two columns, rows and probabilities; None
+            where the study doesn't say.
     """
 
     name: str
     source: TaskSource
     competition: Competition | None = None
+    submission: tuple[str, str] | None = None
 
 
 @dataclass(frozen=True)
@@ -225,8 +228,25 @@ def _read_task(
         problems.add((*location, "file"), f"the task's name {error}; give it a `name`")
         return None
     test = None if keys.test is None else folder / keys.test
-    file = FileSource(folder / keys.file, keys.target, keys.positive, test, tuple(keys.categorical))
-    return TaskEntry(name, file, competition)
+    file = FileSource(
+        folder / keys.file, keys.target, keys.positive, test, tuple(keys.categorical), keys.id
+    )
+    return TaskEntry(name, file, competition, _submission(keys, location, problems))
+
+
+def _submission(
+    keys: FileTaskKeys, location: Location, problems: Problems
+) -> tuple[str, str] | None:
+    if keys.submission is None:
+        return None
+    if keys.test is None:
+        problems.add(
+            (*location, "submission"),
+            "submission names the columns of predictions for a `test` file without labels; give "
+            "the `test` too",
+        )
+    first, second = keys.submission
+    return first, second
 
 
 def _read_competition(

@@ -11,10 +11,11 @@ from runner.data.preparation import (
 )
 from runner.data.sources import BundledSource, FileSource, TaskSource, load
 from runner.data.splits import Split, split
-from runner.data.task import Column, Task, TaskError
+from runner.data.task import UNLABELLED, Column, Task, TaskError
 
 __all__ = [
     "PREPARATION_VERSION",
+    "UNLABELLED",
     "BundledSource",
     "Column",
     "ColumnDescription",

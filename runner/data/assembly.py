@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from runner.data.fingerprint import fingerprint
-from runner.data.table import Coded, Table, categories, kind, numbers, stacked
+from runner.data.table import Coded, Table, categories, kind, labels, numbers, stacked
 from runner.data.target import binary_target
 from runner.data.task import Column, Kind, Task, TaskError
 from runner.errors import suggestion
@@ -25,31 +26,42 @@ def assemble(
     target: str,
     positive: str | None,
     named_categorical: Sequence[str] = (),
+    row_id: str | None = None,
 ) -> Task:
     """A task from a table and, where there is one, a table of test rows.
 
     Args:
         train: The rows to learn from and, without ``test``, to keep a part of for the test.
-        test: Rows of the same columns, in any order of columns.
+        test: Rows of the same columns, in any order of columns; the target may be missing where
+            nobody here knows it.
         name: The task's name.
         target: The column of the classes; all others are features.
         positive: The positive class; None for the rarer one of two.
         named_categorical: Columns that are categories whatever they look like.
+        row_id: A column that names the rows: no feature. Training rows may lack it where there
+            is ``test``.
 
     Raises:
         TaskError: For whatever makes the task unusable.
     """
+    test_ids: tuple[str, ...] = ()
+    if row_id is not None:
+        test_ids = _ids(train if test is None else test, row_id, target)
+        train = _without(train, row_id)
+        test = None if test is None else _without(test, row_id)
     _check_columns(train, test, target)
     _check_named(named_categorical, train, target)
     classes = binary_target(train, test, target, positive)
     tables = [train] if test is None else [train, test]
     columns, numeric, categorical = _features(tables, target, named_categorical)
     given_test = 0 if test is None else test.rows
+    # With labels at hand nobody asks for the rows' names.
+    test_ids = test_ids if (classes.labels.codes < 0).any() else ()
     _freeze(numeric, categorical, classes.y)
     return Task(
         name=name,
         fingerprint=fingerprint(
-            columns, numeric, categorical, classes.labels, classes.positive, given_test
+            columns, numeric, categorical, classes.labels, classes.positive, given_test, test_ids
         ),
         columns=tuple(columns),
         numeric=numeric,
@@ -58,7 +70,37 @@ def assemble(
         positive=classes.positive,
         negative=classes.negative,
         given_test=given_test,
+        test_ids=test_ids,
     )
+
+
+def _ids(table: Table, name: str, target: str) -> tuple[str, ...]:
+    """What a table's column calls its rows."""
+    if name == target:
+        raise TaskError(f"{name!r} is the target; rows are named by another column", key="id")
+    if name not in table.columns:
+        hint = suggestion(name, [column for column in table.columns if column != target])
+        raise TaskError(f"{table.origin} has no column {name!r}: {hint}", key="id")
+    try:
+        found = labels(table.columns[name], untyped=table.untyped)
+    except ValueError as error:
+        raise TaskError(f"{table.origin}: column {name!r} {error}", key="id") from error
+    counts = np.bincount(found.codes[found.codes >= 0], minlength=len(found.levels))
+    if (found.codes < 0).any():
+        raise TaskError(f"{table.origin}: {name!r} is missing in some rows", key="id")
+    if counts.max() > 1:
+        twice = found.levels[int(counts.argmax())]
+        raise TaskError(
+            f"{table.origin}: {name!r} is {twice!r} in {counts.max()} rows; it names each row by "
+            "a value of its own",
+            key="id",
+        )
+    return tuple(found.levels[code] for code in found.codes)
+
+
+def _without(table: Table, name: str) -> Table:
+    columns = {column: values for column, values in table.columns.items() if column != name}
+    return replace(table, columns=columns)
 
 
 def _check_columns(train: Table, test: Table | None, target: str) -> None:
@@ -74,7 +116,7 @@ def _check_columns(train: Table, test: Table | None, target: str) -> None:
     if test is None:
         return
     for here, there in ((train, test), (test, train)):
-        lacking = [name for name in here.columns if name not in there.columns]
+        lacking = [name for name in here.columns if name not in (target, *there.columns)]
         if lacking:
             raise TaskError(
                 f"{there.origin} has no column {lacking[0]!r}, which {here.origin} has; both "

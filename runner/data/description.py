@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from runner.data.splits import Split
-from runner.data.task import Task
+from runner.data.task import UNLABELLED, Task
 
 
 @dataclass(frozen=True)
@@ -35,6 +35,7 @@ class TaskDescription:
         fingerprint: SHA-256 (hex) of the content.
         rows: Training and test rows.
         test_rows: Those kept for, or brought along for, the test score.
+        test_labels: Whether these have labels.
         classes: Rows by class, the positive one last.
         positive: The class to find.
         folds: Rows in each.
@@ -46,6 +47,7 @@ class TaskDescription:
     fingerprint: str
     rows: int
     test_rows: int
+    test_labels: bool
     classes: Mapping[str, int]
     positive: str
     folds: tuple[int, ...]
@@ -59,20 +61,22 @@ class TaskDescription:
 
     @property
     def positive_share(self) -> float:
-        """The share of rows that are of the positive class."""
-        return self.classes[self.positive] / self.rows
+        """The share of rows, of those with a label, that are of the positive class."""
+        return self.classes[self.positive] / sum(self.classes.values())
 
 
 def describe(task: Task, split: Split) -> TaskDescription:
     """A task and its split in numbers."""
     columns = _columns(task)
-    positives = int(task.y.sum())
+    labelled = task.y[task.y != UNLABELLED]
+    positives = int(labelled.sum())
     return TaskDescription(
         name=task.name,
         fingerprint=task.fingerprint,
         rows=len(task.y),
         test_rows=len(split.test_rows),
-        classes={task.negative: len(task.y) - positives, task.positive: positives},
+        test_labels=task.has_test_labels,
+        classes={task.negative: len(labelled) - positives, task.positive: positives},
         positive=task.positive,
         folds=tuple(np.bincount(split.fold[split.train_rows]).tolist()),
         missing=sum(column.missing for column in columns),

@@ -21,20 +21,23 @@ def fingerprint(
     labels: Coded,
     positive: str,
     given_test: int,
+    test_ids: Sequence[str] = (),
 ) -> str:
     """SHA-256 (hex) of all that a score can depend on.
 
     That is each column's name, kind and levels in order, every value, the order of the rows, the
     label of each row, the positive class and how many of the rows are for the test. The task's
-    name, the file's format and the target's name are not in it.
+    name, the file's format and the target's name are not in it. What test rows are called
+    determines no score, but stands beside the predictions that are kept of them.
 
     Args:
         columns: The features in order.
         numeric: float64 (n, p), NaN for a gap.
         categorical: int32 (n, q), -1 for a gap.
-        labels: Of the n rows.
+        labels: Of the n rows; gaps where nobody here knows them.
         positive: The positive class's text.
         given_test: Rows from a separate test file.
+        test_ids: What that file calls them, if it does.
     """
     digest = hashlib.sha256()
 
@@ -53,4 +56,6 @@ def fingerprint(
     digest.update(np.ascontiguousarray(categorical, dtype="<i4").tobytes())
     texts([str(len(labels.levels)), *labels.levels])
     digest.update(np.ascontiguousarray(labels.codes, dtype="<i4").tobytes())
+    if test_ids:
+        texts(["ids", *test_ids])
     return digest.hexdigest()

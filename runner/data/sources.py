@@ -21,6 +21,7 @@ class FileSource:
         positive: The positive class; None for the rarer one of two.
         test: A file of the same columns with the rows for the test score.
         categorical: Columns whose numbers are names, such as the codes of departments.
+        row_id: The column that names the rows; it is no feature.
     """
 
     path: Path
@@ -28,6 +29,7 @@ class FileSource:
     positive: str | None = None
     test: Path | None = None
     categorical: tuple[str, ...] = ()
+    row_id: str | None = None
 
 
 @dataclass(frozen=True)
@@ -61,7 +63,8 @@ def load(source: TaskSource, name: str) -> Task:
         name=name,
         target=_target(source),
         positive=source.positive,
-        named_categorical=() if isinstance(source, BundledSource) else source.categorical,
+        named_categorical=source.categorical if isinstance(source, FileSource) else (),
+        row_id=source.row_id if isinstance(source, FileSource) else None,
     )
 
 

@@ -40,7 +40,8 @@ def split(task: Task, *, folds: int, holdout: float, seed: int) -> Split:
         seed: From 0 to 2^32 - 1.
 
     Raises:
-        TaskError: When a class has fewer training rows than folds, or no test row.
+        TaskError: When a class has fewer training rows than folds, or no row among test rows that
+            have labels.
     """
     train_rows, test_rows = _test_rows(task, holdout, seed)
     _check(task, train_rows, test_rows, folds)
@@ -85,7 +86,7 @@ def _check(
             "or choose a more frequent class",
             key="target",
         )
-    if np.bincount(task.y[test_rows], minlength=2).min() < 1:
+    if task.has_test_labels and np.bincount(task.y[test_rows], minlength=2).min() < 1:
         raise TaskError(
             f"{_fewest(task, test_rows)} among the {len(test_rows)} kept for the test, and a score "
             "needs rows of both classes; keep a larger hold-out",

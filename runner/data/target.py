@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from runner.data.table import Coded, Table, labels, stacked
-from runner.data.task import TaskError
+from runner.data.task import UNLABELLED, TaskError
 from runner.errors import suggestion
 
 _WHOLE = re.compile(r"([+-]?\d+)\.0*")
@@ -23,8 +23,8 @@ class Target:
     """Two classes.
 
     Attributes:
-        labels: The texts of all rows, test rows last.
-        y: uint8 (n,), 1 where the label is ``positive``.
+        labels: The texts of all rows, test rows last; gaps in test rows without labels.
+        y: uint8 (n,), 1 where the label is ``positive``, ``UNLABELLED`` where there is none.
         negative: The other label, or ``not X`` where there are several.
     """
 
@@ -39,7 +39,7 @@ def binary_target(train: Table, test: Table | None, name: str, positive: str | N
 
     Args:
         train: The table that says which classes there are.
-        test: A separate test table, whose labels must be among them.
+        test: A separate test table, whose labels must be among them, or missing in every row.
         name: The target's column.
         positive: The positive class; None for the rarer one of two (of two equally frequent
             ones that which sorts last).
@@ -57,16 +57,14 @@ def binary_target(train: Table, test: Table | None, name: str, positive: str | N
         parts.append(_test_labels(test, name, known, chosen))
     all_labels = stacked(parts)
     y = (all_labels.codes == all_labels.levels.index(chosen)).astype(np.uint8)
+    y[all_labels.codes < 0] = UNLABELLED
     others = [level for level in known.levels if level != chosen]
     negative = others[0] if len(others) == 1 else f"not {chosen}"
     return Target(all_labels, y, chosen, negative)
 
 
 def _labels(table: Table, name: str, key: str) -> Coded:
-    try:
-        found = labels(table.columns[name], untyped=table.untyped)
-    except ValueError as error:
-        raise TaskError(f"{table.origin}: target {name!r} {error}", key=key) from error
+    found = _texts(table, name, key)
     missing = int((found.codes < 0).sum())
     if missing:
         raise TaskError(
@@ -75,6 +73,13 @@ def _labels(table: Table, name: str, key: str) -> Coded:
             key=key,
         )
     return found
+
+
+def _texts(table: Table, name: str, key: str) -> Coded:
+    try:
+        return labels(table.columns[name], untyped=table.untyped)
+    except ValueError as error:
+        raise TaskError(f"{table.origin}: target {name!r} {error}", key=key) from error
 
 
 def _check_classes(known: Coded, name: str, key: str, positive: str | None) -> None:
@@ -125,6 +130,8 @@ def _whole(text: str) -> str | None:
 
 
 def _test_labels(test: Table, name: str, known: Coded, positive: str) -> Coded:
+    if name not in test.columns or (_texts(test, name, test.key).codes < 0).all():
+        return Coded(np.full(test.rows, -1, dtype=np.int32), ())
     found = _labels(test, name, test.key)
     unknown = sorted(set(found.levels) - set(known.levels))
     if unknown:

@@ -12,6 +12,9 @@ from runner.errors import InputError
 
 Kind = Literal["numeric", "categorical"]
 
+UNLABELLED = 2
+"""What ``Task.y`` says of a test row whose label only a competition has."""
+
 
 class TaskError(InputError):
     """A task that can't be used, told in one line.
@@ -19,8 +22,8 @@ class TaskError(InputError):
     Args:
         message: What is wrong and what would be right.
         key: The key of the task's entry in a study that is at fault: ``file``, ``target``,
-            ``positive``, ``test``, ``categorical`` or ``sklearn``. Whoever knows the study adds
-            file and line.
+            ``positive``, ``test``, ``categorical``, ``id`` or ``sklearn``. Whoever knows the
+            study adds file and line.
     """
 
     def __init__(self, message: str, *, key: str):
@@ -52,10 +55,12 @@ class Task:
         numeric: float64 (n, p), the numeric features in order; NaN is a gap.
         categorical: int32 (n, q), the categorical features in order, as indices into the
             column's levels; -1 is a gap.
-        y: uint8 (n,), 1 where the row is of the positive class.
+        y: uint8 (n,), 1 where the row is of the positive class; ``UNLABELLED`` in all rows of a
+            test file without labels.
         positive: The positive class's text.
         negative: The other class's text; ``not X`` where X was set against several classes.
         given_test: How many rows, the last ones, came from a separate test file.
+        test_ids: What the file calls these rows, one text each; empty where it doesn't.
     """
 
     name: str
@@ -67,6 +72,12 @@ class Task:
     positive: str
     negative: str
     given_test: int = 0
+    test_ids: tuple[str, ...] = ()
+
+    @property
+    def has_test_labels(self) -> bool:
+        """Whether the test rows can be scored here."""
+        return bool(self.y[-1] != UNLABELLED)
 
     def categorical_columns(self) -> tuple[Column, ...]:
         """The columns of ``categorical``, in its order."""

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from runner.sandbox import Finding
-from runner.store.schema import ATTEMPTS, PREDICTIONS
+from runner.store.schema import ATTEMPTS
 
 REPORTED = frozenset(
     ["score", "fit_seconds", "predict_seconds", "prepare_seconds", "timed_fits", "fit_seconds_min"]
@@ -22,7 +22,9 @@ _KINDS = {
     "classes": ("U", "text"),
     "confidences": ("f", "floats"),
     "labels": ("U", "text"),
+    "scores": ("f", "floats"),
 }
+_OPTIONAL = frozenset(["scores"])
 
 
 def complaint(finding: Finding) -> str | None:
@@ -30,6 +32,8 @@ def complaint(finding: Finding) -> str | None:
     found = _about_fields(finding.fields)
     if found is None and finding.predictions is not None:
         found = _about_predictions(finding.predictions)
+    if found is None and finding.fields["score"] is None and finding.predictions is None:
+        found = "the record has neither score nor predictions"
     return found
 
 
@@ -46,14 +50,12 @@ def _about_fields(fields: Mapping[str, Any]) -> str | None:
             return f"{name} is {value!r}, not a {kind}"
         if value is not None and not math.isfinite(value):
             return f"{name} is {value!r}, not a finite number"
-    if fields.get("score") is None:
-        return "the record has no score"
-    return None
+    return None if "score" in fields else "the record has no score"
 
 
 def _about_predictions(predictions: Mapping[str, np.ndarray]) -> str | None:
-    names = set(PREDICTIONS.names) - {"key"}
-    if set(predictions) != names:
+    names = set(_KINDS) - _OPTIONAL
+    if set(predictions) - _OPTIONAL != names:
         return f"the predictions are {sorted(predictions)}; they should be {sorted(names)}"
     for name, array in predictions.items():
         kinds, words = _KINDS[name]
@@ -67,6 +69,8 @@ def _about_predictions(predictions: Mapping[str, np.ndarray]) -> str | None:
             return f"{name} of the predictions have shape {predictions[name].shape}; one row is due"
     if not _fit_int32(rows):
         return "row_ids of the predictions are beyond 32 bits"
+    if predictions.get("scores", rows).shape != rows.shape:
+        return f"the predictions have scores of shape {predictions['scores'].shape}"
     if predictions["labels"].shape != rows.shape:
         return f"the predictions have {len(predictions['labels'])} labels for {len(rows)} row_ids"
     confidences = predictions["confidences"]

@@ -50,7 +50,7 @@ _PLACE = [pa.field("number", pa.int64()), pa.field("index", pa.int32())]
 RECORDS = pa.schema(
     [*_PLACE, pa.field("slot_seconds", pa.float64())] + [ATTEMPTS.field(n) for n in _MEASURED]
 )
-_PREDICTED = pa.schema(_PLACE + [field for field in PREDICTIONS if field.name != "key"])
+_PREDICTED = pa.schema(_PLACE + [f for f in PREDICTIONS if f.name not in ("key", "ids")])
 
 
 @dataclass(frozen=True)
@@ -172,6 +172,7 @@ def _predicted(record: JobRecord) -> list[dict[str, Any]]:
             "classes": finding.predictions["classes"].tolist(),
             "confidences": finding.predictions["confidences"].ravel(),
             "labels": finding.predictions["labels"].tolist(),
+            "scores": finding.predictions.get("scores"),
         }
         for index, finding in enumerate(record.result.findings)
         if finding.predictions is not None

@@ -68,4 +68,6 @@ def predictions_table(predicted: pa.Table, keys: Mapping[tuple[int, int], str]) 
     found = [keys.get(place) for place in places]
     table = predicted.drop_columns(["number", "index"])
     table = table.add_column(0, "key", pa.array(found, pa.string()))
+    # What rows are called, the study knows.
+    table = table.append_column("ids", pa.nulls(len(table), PREDICTIONS.field("ids").type))
     return table.filter(pc.is_valid(table["key"])).cast(PREDICTIONS)

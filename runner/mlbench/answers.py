@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from runner.mlbench.comparison import (
     Comparison,
@@ -38,6 +38,7 @@ class Answers:
     Attributes:
         fronts: The Pareto front of AUC and total training time, by task.
         remarks: What a reader must know of the times.
+        awaited: By task the systems whose predictions wait to be sent to its competition.
     """
 
     fronts: Mapping[str, tuple[Point, ...]]
@@ -49,6 +50,7 @@ class Answers:
     over_tasks: tuple[Comparison, ...]
     over_folds: tuple[Comparison, ...]
     remarks: tuple[str, ...] = ()
+    awaited: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 def answer(study: Study, *, small_rows: int = SMALL_ROWS, seed: int = 0) -> Answers:
@@ -71,12 +73,24 @@ def answer(study: Study, *, small_rows: int = SMALL_ROWS, seed: int = 0) -> Answ
         over_tasks=compare_over_tasks(study, seed=seed),
         over_folds=compare_over_folds(study),
         remarks=study.remarks,
+        awaited=_awaited(study),
     )
+
+
+def _awaited(study: Study) -> dict[str, tuple[str, ...]]:
+    found = {
+        task.name: tuple(
+            system.name for system in study.systems if study.result(task.name, system.name).awaited
+        )
+        for task in study.tasks
+    }
+    return {task: systems for task, systems in found.items() if systems}
 
 
 def sentences(answers: Answers) -> list[str]:
     """The answers in words, a paragraph each."""
     return [
+        *_about_awaited(answers.awaited),
         *_about_first(answers.first),
         *_about_size(answers.size),
         *_about_second(answers.second),
@@ -84,6 +98,15 @@ def sentences(answers: Answers) -> list[str]:
         *_about_comparisons(answers.over_folds, "folds within a task"),
         *answers.remarks,
     ]
+
+
+def _about_awaited(awaited: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    for task, systems in awaited.items():
+        yield (
+            f"Scores on {task} are awaited for {', '.join(systems)}: only its competition has the "
+            f"labels of the test rows. Send in submissions/{task}/SYSTEM.csv, then enter what "
+            f"comes back with `runner data score {task} SYSTEM SCORE`."
+        )
 
 
 def _about_first(first: Observation1 | None) -> Iterator[str]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from runner.mlbench.leaderboard import Leaderboard, leaderboard
-from runner.mlbench.study import System, Task, Winning
+from runner.mlbench.study import Submission, System, Task, Winning
 
 
 @dataclass(frozen=True)
@@ -59,6 +59,8 @@ def _task_document(task: Task) -> dict[str, Any]:
         document["winning"] = asdict(task.winning)
     if task.leaderboard is not None:
         document["leaderboard"] = _board_document(task.leaderboard)
+    if task.submission is not None:
+        document["submission"] = asdict(task.submission)
     return document
 
 
@@ -73,9 +75,16 @@ def _board_document(board: Leaderboard) -> dict[str, Any]:
 
 def _task(document: Mapping[str, Any]) -> Task:
     winning, board = document.get("winning"), document.get("leaderboard")
+    handed = document.get("submission")
     return Task(
         **{name: document.get(name) for name in _PLAIN if name != "name"},
         name=document["name"],
         winning=None if winning is None else Winning(**winning),
         leaderboard=None if board is None else leaderboard(**board),
+        submission=None if handed is None else _submission(**handed),
     )
+
+
+def _submission(fingerprint: str, header: Sequence[str]) -> Submission:
+    rows, probabilities = header
+    return Submission(fingerprint, (rows, probabilities))

@@ -33,6 +33,19 @@ class Winning:
 
 
 @dataclass(frozen=True)
+class Submission:
+    """How predictions are handed in of test rows whose labels only the competition has.
+
+    Attributes:
+        fingerprint: The task's, under which a store has its rows.
+        header: What the file calls its rows and their probabilities.
+    """
+
+    fingerprint: str
+    header: tuple[str, str]
+
+
+@dataclass(frozen=True)
 class Task:
     """A data set, and the competition it is from where there is one.
 
@@ -40,6 +53,7 @@ class Task:
         rows: Of the training set.
         teams: That took part in the competition.
         printed_high: The AUC at tolerance 10 % as somebody printed it, for want of a leaderboard.
+        submission: How its predictions are handed in; None where its test labels are known.
     """
 
     name: str
@@ -50,6 +64,7 @@ class Task:
     winning: Winning | None = None
     leaderboard: Leaderboard | None = None
     printed_high: float | None = None
+    submission: Submission | None = None
 
     def auc_at(self, tolerance: float) -> float | None:
         """The AUC that quality tolerance (percent) takes; None where it isn't known."""
@@ -91,6 +106,7 @@ class Result:
         auc: On the test set, of the selected configuration fitted to all training rows.
         rank: What that AUC would have been ranked on the private leaderboard.
         external: Whether the competition itself gave that AUC, for predictions sent to it.
+        awaited: Whether predictions are ready to be sent, and no AUC has come back.
         total_seconds: Training, summed over configurations and folds, refits apart.
         why: Of what is missing, the reason.
     """
@@ -104,6 +120,7 @@ class Result:
     auc: float | None = None
     rank: int | None = None
     external: bool = False
+    awaited: bool = False
     total_seconds: float | None = None
     why: str = ""
 

@@ -13,6 +13,7 @@ from runner.report.page import Content, of_run
 from runner.report.rows import load
 from runner.report.study import load_study
 from runner.report.style import save
+from runner.report.submissions import SubmissionFile, write_submissions
 from runner.report.summary import list_configurations, summarise_pairs
 from runner.report.table import SummaryTable, write_csv
 from runner.report.times import comparable
@@ -29,6 +30,7 @@ class Report:
         notes: Sentences that belong below the table.
         study: The same run as mlbench's study: its tables, figures and answers.
         page: All of that as one HTML file.
+        submissions: Predictions for the competitions that alone have the test labels.
     """
 
     run_id: str
@@ -40,12 +42,13 @@ class Report:
     chart_png: Path
     study: Written
     page: Path
+    submissions: tuple[SubmissionFile, ...] = ()
 
     @property
     def files(self) -> tuple[Path, ...]:
         """All that was written."""
         own = self.summary_csv, self.configurations_csv, self.chart_svg, self.chart_png
-        return (self.page, *own, *self.study.files)
+        return (self.page, *own, *self.study.files, *(found.file for found in self.submissions))
 
 
 def write(
@@ -78,6 +81,7 @@ def write(
         chart_png=output / "auc_vs_time.png",
         study=study,
         page=write_page(content, output),
+        submissions=write_submissions(store, rows.run_id, summary, output),
     )
     try:
         write_csv(summary, report.summary_csv)

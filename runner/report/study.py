@@ -22,6 +22,8 @@ from runner.report.rows import find_run
 from runner.selection import Scored, select
 from runner.store import Store
 
+AWAITED = "the competition's score isn't entered"
+"""Why there is no AUC where only a competition has the labels of the test rows."""
 OTHERS = "Others"
 """The platform of the systems that are in no other."""
 # Reading and joining a million rows is what takes the time, so one query does it, once. Means of
@@ -227,7 +229,8 @@ def _result(group: Mapping[str, Any], row: Mapping[str, Any]) -> Result:
         fold_aucs=selected.folds,
         auc=auc if external is None else external,
         external=external is not None,
-        why=_and(result.why, failure),
+        awaited=failure == AWAITED and external is None,
+        why=_and(result.why, failure if external is None else ""),
     )
 
 
@@ -236,6 +239,8 @@ def _test_auc(tests: Sequence[Mapping[str, Any]], repeats: int) -> tuple[float |
     failed = next((test["outcome"] for test in tests if test["outcome"] != "ok"), None)
     if failed is not None or len(tests) < repeats:
         return None, f"the refit is {failed or 'missing'}"
+    if any(test["score"] is None for test in tests):
+        return None, AWAITED
     return statistics.fmean(test["score"] for test in tests), ""
 
 

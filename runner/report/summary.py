@@ -128,12 +128,14 @@ def _selected(pair: Pair, selection: Selection | None) -> dict[str, Any]:
     tests = [row for row in pair.tests if row.configuration_id == chosen]
     outcome = _test_outcome(tests, pair.repeats)
     refits = [row.fit_seconds for row in tests if row.fit_seconds is not None]
+    # None where only a competition has the labels.
+    scores = _scores(tests)
     return {
         "configuration_id": chosen,
         "configuration": next(r.configuration for r in pair.cv if r.configuration_id == chosen),
         "cv_auc": selection.mean,
         "cv_auc_sd": selection.deviation,
-        "test_auc": statistics.fmean(_scores(tests)) if outcome == "ok" else None,
+        "test_auc": statistics.fmean(scores) if outcome == "ok" and scores else None,
         "test_outcome": outcome,
         "refit_seconds": statistics.median(refits) if refits else None,
         "external_auc": next(

@@ -133,8 +133,11 @@ def _auc_with_deviation(row: dict[str, Any]) -> str:
 
 def _test(row: dict[str, Any]) -> str:
     auc = row["test_auc"]
-    own = (row["test_outcome"] or "-") if auc is None else f"{auc:.4f}"
     external = row["external_auc"]
+    own = (row["test_outcome"] or "-") if auc is None else f"{auc:.4f}"
+    if auc is None and row["test_outcome"] == "ok":
+        # Only a competition has the labels.
+        return "awaited" if external is None else f"{external:.4f} (external)"
     return own if external is None else f"{own} (external {external:.4f})"
 
 

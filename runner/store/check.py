@@ -44,8 +44,9 @@ _RULES = {
     "attempts of an unknown outcome": """
         select key from attempts where outcome is null or outcome not in (select unnest($outcomes))
     """,
-    "attempts that are ok but have no score": """
-        select key from attempts where outcome = 'ok' and (score is null or isnan(score))
+    "attempts that are ok but have neither score nor predictions": """
+        select key from attempts where outcome = 'ok'
+            and (isnan(score) or (score is null and key not in (select key from predictions)))
     """,
     "attempts with a score that are not ok": """
         select key from attempts

@@ -49,7 +49,8 @@ class Reuse:
 # An ok row fits where it kept within the limits asked for, or had no more to keep within: the
 # latter for rows without a measurement, and since a clock read from outside may show a little
 # more than the limit it was held to. Nobody counts processes or the bytes of files, so that there
-# the limit alone tells. What a limit ended says nothing of larger ones.
+# the limit alone tells. What a limit ended says nothing of larger ones. A row without a score, of
+# test rows without labels, is nothing without its predictions.
 _JUDGED = """
 select key, outcome, score, system, versions, started_at, run_id,
     outcome not in (select unnest($rerun)) and coalesce(case
@@ -61,7 +62,7 @@ select key, outcome, score, system, versions, started_at, run_id,
             and ($cpu is null or cpu_seconds <= $cpu or limit_cpu_seconds <= $cpu)
             and ($processes is null or limit_processes <= $processes)
             and ($file is null or limit_file_bytes <= $file)
-            and (not $predictions or key in (select key from predictions))
+            and ((not $predictions and score is not null) or key in (select key from predictions))
         when outcome = 'memory' then memory_mib >= $memory
         when outcome = 'timeout' and reason = 'cpu' then limit_cpu_seconds >= $cpu
         when outcome = 'timeout' then limit_seconds >= $seconds

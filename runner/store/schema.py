@@ -72,6 +72,8 @@ PREDICTIONS = pa.schema(
         ("classes", pa.list_(pa.string())),
         ("confidences", pa.list_(pa.float32())),
         ("labels", pa.list_(pa.string())),
+        ("scores", pa.list_(pa.float64())),
+        ("ids", pa.list_(pa.string())),
     ]
 )
 

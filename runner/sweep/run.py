@@ -25,6 +25,7 @@ from runner.sweep.costs import cost_model
 from runner.sweep.plan import EXCLUSIVE, Plan
 from runner.sweep.setting import setting
 from runner.sweep.source import Served, SweepSource
+from runner.sweep.test_rows import TestRows
 
 
 @dataclass(frozen=True)
@@ -66,6 +67,7 @@ class Sweep:
         self._source = SweepSource(
             self._plan, self._served, attempts, cost_model(self._plan, self._store)
         )
+        self._test_rows = TestRows(self._plan)
         self._jobs = self._source.jobs
         self._reused = len(self._source.final)
         self._recorded_tests = 0
@@ -73,6 +75,7 @@ class Sweep:
     def notes(self) -> list[str]:
         """What a person should know before the run starts."""
         notes = [self._capacity.note] if self._capacity.note else []
+        notes += self._test_rows.notes()
         notes += [
             f"{stale.rows} rows of {stale.system} were made with {self._differing(stale)}: "
             "computing them again; --accept-versions keeps them"
@@ -112,7 +115,8 @@ class Sweep:
 
         def sink(attempts: pa.Table, predictions: pa.Table | None) -> None:
             self._record_tests(run_id)
-            self._store.append(attempts, predictions)
+            named = None if predictions is None else self._test_rows.named(predictions)
+            self._store.append(attempts, named)
 
         interrupted = False
         if self._jobs:

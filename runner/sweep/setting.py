@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from runner.config import load_leaderboard
+from runner.config import TaskEntry, load_leaderboard
+from runner.data import FileSource, Task
 from runner.mlbench import study as mlbench
 from runner.mlbench.setting import Setting
 from runner.sweep.plan import Plan
@@ -35,4 +36,14 @@ def _task(plan: Plan, index: int) -> mlbench.Task:
         features=len(task.columns),
         winning=None if won is None else mlbench.Winning(won),
         leaderboard=load_leaderboard(plan.study, index),
+        submission=_submission(task, plan.study.tasks[index]),
     )
+
+
+def _submission(task: Task, entry: TaskEntry) -> mlbench.Submission | None:
+    if task.has_test_labels:
+        return None
+    # Only a test file can lack labels.
+    assert isinstance(entry.source, FileSource)
+    header = entry.submission or (entry.source.row_id or "row", entry.source.target)
+    return mlbench.Submission(task.fingerprint, header)

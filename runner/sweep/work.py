@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from runner.data import prepare
+from runner.data import UNLABELLED, prepare
 from runner.metrics import auc
 from runner.models import Family, PathClassifier, Stop
 from runner.models.family import Spent
@@ -76,6 +76,8 @@ def warm_up(argument: Fit) -> None:
 def fit(arrays: Mapping[str, np.ndarray], argument: Fit, report: Report) -> None:
     """Fit once; at each configuration's checkpoint stop the clock, score and report.
 
+    Test rows without labels have no score; their predictions are reported instead.
+
     Args:
         arrays: A task's plain-array form (``runner.data.arrays``).
     """
@@ -103,20 +105,24 @@ def fit(arrays: Mapping[str, np.ndarray], argument: Fit, report: Report) -> None
             started = perf_counter()
             margin = estimator.decision_function(data.X_test)
             predict_seconds = perf_counter() - started
+            labelled = data.y_test[0] != UNLABELLED
             fields = {
-                "score": auc(data.y_test, margin),
+                "score": auc(data.y_test, margin) if labelled else None,
                 "fit_seconds": median(times),
                 "fit_seconds_min": min(times),
                 "timed_fits": len(times),
                 "predict_seconds": predict_seconds,
                 "prepare_seconds": prepare_seconds,
             }
-            predictions = None
-            if argument.predictions:
+            predictions: dict[str, np.ndarray] = {}
+            if argument.predictions or not labelled:
                 predictions = _predictions(
                     estimator.predict_proba(data.X_test), data.test_rows, argument.classes
                 )
-            report.record(index, fields, predictions)
+            if not labelled:
+                # Probabilities may round to 1 and tie where the score doesn't.
+                predictions["scores"] = _ordering(margin)
+            report.record(index, fields, predictions or None)
             if own is not None and index + 1 < len(stops):
                 report.spare(max(0.0, spent - own.ahead))
 
@@ -153,6 +159,13 @@ def _estimator(argument: Fit) -> PathClassifier:
     return argument.family.estimator(
         argument.configurations[-1], seed=argument.seed, threads=argument.threads
     )
+
+
+def _ordering(margin: np.ndarray) -> np.ndarray:
+    """Scores that can order rows, as those of labelled rows must, too."""
+    if np.isnan(margin).any():
+        raise ValueError("a score is NaN")
+    return margin
 
 
 def _predictions(

@@ -55,7 +55,6 @@ def test_a_good_record_arrives_whole() -> None:
     ("fields", "words"),
     [
         ({}, "no score"),
-        ({"score": None}, "no score"),
         ({"score": math.nan}, "finite"),
         ({"score": math.inf}, "finite"),
         ({"score": "high"}, "score is 'high'"),
@@ -86,6 +85,8 @@ def test_fields_that_make_no_row_are_an_error(fields: dict[str, Any], words: str
         ({"confidences": np.ones(5)}, "3 rows by 2 classes"),
         ({"confidences": np.ones((3, 2), dtype=np.int64)}, "floats"),
         ({"extra": np.ones(3)}, "extra"),
+        ({"scores": np.ones(2)}, "scores of shape (2,)"),
+        ({"scores": np.array(["a", "b", "c"])}, "floats"),
     ],
 )
 def test_predictions_that_make_no_row_are_an_error(
@@ -94,6 +95,15 @@ def test_predictions_that_make_no_row_are_an_error(
     row, predictions = sent({"score": 0.5}, {**GOOD, **changes})
     assert (row["outcome"], row["reason"]) == ("error", "record")
     assert words in row["error"]
+    assert predictions == []
+
+
+def test_predictions_can_stand_for_a_score_that_only_others_can_compute() -> None:
+    row, [predicted] = sent({"score": None}, {**GOOD, "scores": np.array([0.1, 0.2, -7.0])})
+    assert (row["outcome"], row["score"]) == ("ok", None)
+    assert predicted["scores"] == [0.1, 0.2, -7.0]
+    row, predictions = sent({"score": None})
+    assert (row["outcome"], "neither score nor predictions" in row["error"]) == ("error", True)
     assert predictions == []
 
 

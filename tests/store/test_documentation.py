@@ -24,6 +24,7 @@ TYPES = {
     "list<int32>": pa.list_(pa.int32()),
     "list<string>": pa.list_(pa.string()),
     "list<float>": pa.list_(pa.float32()),
+    "list<double>": pa.list_(pa.float64()),
 }
 
 

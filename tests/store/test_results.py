@@ -355,7 +355,7 @@ def test_check_finds_what_is_wrong(store: Store, attempts: Rows) -> None:
         ("r1", 1): "attempts without a key",
         ("a", 1): found["a", 1],
         ("odd", 1): "attempts of an unknown outcome",
-        ("unscored", 1): "attempts that are ok but have no score",
+        ("unscored", 1): "attempts that are ok but have neither score nor predictions",
         ("scored", 1): "attempts with a score that are not ok",
         ("r0", 1): "attempts of a run that the table of runs doesn't have",
         ("lost", 1): "planned keys of finished runs without an attempt",

@@ -188,7 +188,10 @@ def test_a_hundred_thousand_keys(store: Store) -> None:
     count = 100_000
     planned = [key({"i": index}, NOW) for index in range(count)]
     stored = [key({"i": i}, NOW if i % 2 else BEFORE) for i in range(count)]
-    store.append(pa.table({"key": stored, "outcome": ["ok"] * count, "system": ["C-BDT"] * count}))
+    columns = {"outcome": "ok", "score": 0.5, "system": "C-BDT"}
+    store.append(
+        pa.table({"key": stored, **{name: [value] * count for name, value in columns.items()}})
+    )
     begun = time.perf_counter()
     reuse = store.served(planned, seconds=1, memory_mib=1)
     print(f"{time.perf_counter() - begun:.2f} s")
