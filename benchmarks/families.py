@@ -31,8 +31,8 @@ MLBENCH = PLATFORMS["Azure"]
 SAMPLES = {"small": 1.0, "medium": 1.0, "large": 0.1}
 EXTRA_SAMPLE = 0.1
 FEWEST_SAMPLED = 2
-SHORT_SECONDS = 0.05
-MOST_REPEATS = 51
+SHORT_SECONDS = 0.2
+MOST_REPEATS = 101
 
 Group = tuple[tuple[int, Configuration], ...]
 Timed = TypeVar("Timed")

@@ -108,7 +108,8 @@ class BinaryPathClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore
                     raise ValueError(f"{name} is {value!r}: it must be {right}")
         self.classes_ = prepared.classes
         self.n_features_in_ = prepared.columns
-        yield from self._train(prepared.rows, stops)
+        # Not a generator itself: what many stops take to check is no part of the first one's fit.
+        return self._train(prepared.rows, stops)
 
     def fit(self, X: Any, y: Any) -> Self:
         """Train on X (rows, columns) and labels y (rows,) of two classes."""
