@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from dataclasses import asdict
 from pathlib import Path
@@ -11,12 +12,17 @@ from typing import TYPE_CHECKING
 import click
 
 from runner.cli.folder import Folder, results_folder, results_option
+from runner.cli.main import INTERRUPTED
 from runner.cli.tables import print_table
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from runner.report import Report, SubmissionFile
     from runner.report.mlbench import Choices
+
+SECONDS = 5.0
+"""Between two pages of a run that is watched."""
 
 
 @click.command("report")
@@ -52,6 +58,15 @@ if TYPE_CHECKING:
     metavar="ROWS",
     help="Data sets of fewer training rows are small.  [default: 10000]",
 )
+@click.option(
+    "--watch",
+    "seconds",
+    type=click.FloatRange(min=0.5),
+    is_flag=False,
+    flag_value=SECONDS,
+    metavar="[SECONDS]",
+    help=f"Rewrite the page while a run goes on.  [without a number: every {SECONDS:g} s]",
+)
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
 def command(
     results: Path | None,
@@ -60,19 +75,26 @@ def command(
     without: tuple[str, ...],
     regimes: tuple[float, float, float],
     small: int,
+    seconds: float | None,
     as_json: bool,
-) -> None:
+) -> int:
     """The best configuration of each system, its AUC, training times and outcomes.
 
     Reports the latest run: what it planned, whichever run computed it. Writes index.html, a page
     that needs no other file and no network; summary.csv, configurations.csv and the chart
     auc_vs_time as SVG and PNG; in tables/ and figures/ what mlbench's paper has of its study, and
-    in answers.txt what the numbers say.
+    in answers.txt what the numbers say. Where a task's test file has no labels, what the selected
+    configurations predict for it is in submissions/TASK/SYSTEM.csv.
+
+    With --watch, the page alone, written again and again until the run has ended; it reloads
+    itself. Then the whole report. Ctrl-C ends the watch, not the run.
 
     With --published, mlbench's tables 6 to 12 and figures 1 to 6 from the numbers that the paper
     printed, and where its print differs from what follows from them.
 
     Example: runner report --results results/quickstart
+
+    Example: runner report --results results/quickstart --watch
 
     Example: runner report --published mlbench --output paper
     """
@@ -83,21 +105,42 @@ def command(
     if published is not None:
         if results is not None:
             raise click.UsageError("--published takes no results: leave out --results")
+        if seconds is not None:
+            raise click.UsageError("--published takes no --watch: a paper's numbers don't change")
         _report_paper(published, output, choices, as_json)
-        return
-    from rich.console import Console
+        return 0
+    report = _report_run(results, output, choices, seconds)
+    if report is None:
+        return INTERRUPTED
+    _print_report(report, results_folder(results), as_json)
+    return 0
 
+
+def _report_run(
+    results: Path | None, output: Path | None, choices: Choices, seconds: float | None
+) -> Report | None:
+    """The report, after a watch where one is wanted; None where that was interrupted."""
+    if seconds is not None:
+        from runner.cli.watch import follow
+
+        return follow(results, output, seconds, choices)
     from runner.report import write
     from runner.store import Store
 
     folder = results_folder(results)
-    report = write(Store.open(folder), output or folder / "report", choices=choices)
+    return write(Store.open(folder), output or folder / "report", choices=choices)
+
+
+def _print_report(report: Report, folder: Path, as_json: bool) -> None:
+    from rich.console import Console
+
     if as_json:
         document = {
             "run_id": report.run_id,
             "summary": report.table.rows,
             "notes": report.notes,
             "answers": report.study.sentences,
+            "submissions": [asdict(submission) for submission in report.submissions],
             "files": [str(path) for path in report.files],
         }
         click.echo(json.dumps(document, default=str))
@@ -106,10 +149,18 @@ def command(
     console.print(report.table)
     for note in report.notes:
         click.echo(note)
+    for submission in report.submissions:
+        if submission.entered is None:
+            click.echo(f"to be sent in: {submission.file}; then: {_entering(submission, folder)}")
     click.echo(f"page: {report.page}")
     click.echo(f"tables: {report.summary_csv}, {report.configurations_csv}")
     click.echo(f"chart: {report.chart_svg}, {report.chart_png}")
     click.echo(f"the study: tables, figures and answers.txt in {report.summary_csv.parent}")
+
+
+def _entering(submission: SubmissionFile, results: Path) -> str:
+    command = shlex.join(["runner", "data", "score", submission.task, submission.system])
+    return f"{command} SCORE --results {shlex.quote(str(results))}"
 
 
 def _report_paper(name: str, output: Path | None, choices: Choices, as_json: bool) -> None:

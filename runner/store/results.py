@@ -260,6 +260,13 @@ class Store:
         with Views(self._by_name()) as views:
             return views.query(sql, parameters or {})
 
+    def moment(self) -> Mapping[str, str]:
+        """Names the present state of each table, which something committed changes.
+
+        A look at folders, so cheap that it can be had often.
+        """
+        return {name: table.newest() for name, table in self._by_name().items()}
+
     def compact(self) -> bool:
         """Merges small files, and removes merged ones older than a day; safe beside writers.
 

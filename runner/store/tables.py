@@ -70,6 +70,10 @@ class Table:
         """Whether there is a table, of whatever schema; its log may be damaged."""
         return any(self.log.glob("*.json")) or any(Path(self.uri).glob("part-*.parquet"))
 
+    def newest(self) -> str:
+        """The name of the latest commit, found without reading any; empty where there is none."""
+        return max((file.name for file in self.log.glob("*.json")), default="")
+
     def create(self) -> None:
         """Makes the table unless it is there; processes doing so at once all succeed.
 

@@ -13,7 +13,16 @@ from string import Template
 from runner.report.page.content import Content
 
 # In the order in which they depend on each other; together they are one script.
-_SCRIPTS = ("data.js", "element.js", "export.js", "table.js", "chart.js", "drill.js", "main.js")
+_SCRIPTS = (
+    "data.js",
+    "element.js",
+    "export.js",
+    "table.js",
+    "chart.js",
+    "drill.js",
+    "live.js",
+    "main.js",
+)
 
 
 def render(content: Content) -> str:

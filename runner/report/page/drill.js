@@ -72,6 +72,8 @@ function openConfiguration(task, system, id) {
   const [row] = same(configurations);
   const rows = same(evaluations).sort((one, other) => ["stage", "repeat", "fold"].reduce(
     (found, name) => found || compare(evaluations.value(one, name), evaluations.value(other, name)), 0));
+  // How far a run is may be newer than the tables.
+  if (row === undefined && !rows.length) return;
   const json = row === undefined ? evaluations.value(rows[0], "configuration") : configurations.value(row, "configuration");
   const selected = row !== undefined && configurations.value(row, "selected");
   dialog.replaceChildren(

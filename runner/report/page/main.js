@@ -10,6 +10,7 @@ const MEASURES = [
 ];
 const SUMMARY_COLUMNS = ["task", "system", "test_auc", "external_auc", "cv_auc", "cv_auc_sd", "total_training_seconds", "average_training_seconds", "refit_seconds", "configurations", ...OUTCOMES, "test_outcome", "machines", "configuration_id", "configuration"];
 const CONFIGURATION_COLUMNS = ["task", "system", "configuration_id", "selected", "cv_auc", "cv_auc_sd", "training_seconds", ...OUTCOMES, "machines", "configuration"];
+const LIVE_COLUMNS = ["task", "system", "done", "planned", ...OUTCOMES, "cv_auc", "configuration_id", "configuration"];
 const EVALUATION_COLUMNS = ["task", "system", "configuration_id", "stage", "fold", "repeat", "outcome", "reason", "score", "fit_seconds", "wall_seconds", "cpu_seconds", "peak_mib", "configuration"];
 
 const KEPT = ["task", "system", "outcome", "ok", "configuration", "configuration_id"];
@@ -73,6 +74,14 @@ function matrix(summary) {
         }))))));
   };
   select.addEventListener("change", draw);
+  kept.push({
+    name: "measure",
+    save: () => select.value,
+    restore: (value) => {
+      select.value = value;
+      draw();
+    },
+  });
   draw();
   return element("div", { class: "table", "data-table": "matrix" }, element("div", { class: "tools" }, select, told), holder);
 }
@@ -88,7 +97,9 @@ function matrixCell(summary, row, name, best) {
   if (name === "outcomes") return element("td", { class: "number" }, outcomesText(summary, row));
   const value = summary.value(row, name);
   const text = show(value, summary.byName.get(name));
-  const why = value === null && name === "test_auc" ? summary.value(row, "test_outcome") : null;
+  const outcome = value === null && name === "test_auc" ? summary.value(row, "test_outcome") : null;
+  // A refit that is ok and has no score: only a competition has the labels.
+  const why = outcome === "ok" ? "awaited" : outcome;
   return element("td", { class: value !== null && value === best ? "number best" : "number" }, why ?? text);
 }
 
@@ -102,13 +113,20 @@ function listed(ids, names) {
 }
 
 function build() {
+  const far = strip();
+  if (far) main.append(far);
   overview();
-  section("charts", "Charts", ...content.charts.map((chart) => new ChartView(chart).node));
+  const charts = content.charts.map((chart) => new ChartView(chart));
+  section("charts", "Charts", ...charts.map((chart) => chart.node));
   section("answers", "Answers", content.answers.length ? element("div", { class: "prose" }, ...content.answers.map((text) => element("p", {}, text))) : null);
   section("configurations-section", "Configurations", ...listed(["configurations"], CONFIGURATION_COLUMNS));
   section("evaluations-section", "Evaluations", ...listed(["evaluations"], EVALUATION_COLUMNS));
-  const own = ["summary", "configurations", "evaluations"];
+  const own = ["live", "summary", "configurations", "evaluations"];
   section("study", "Study tables", ...listed([...tables.keys()].filter((id) => !own.includes(id)), null));
+  // Before anything is painted, so that nothing jumps.
+  for (const chart of charts) chart.draw();
+  restore();
 }
 
 build();
+keepUp();

@@ -9,18 +9,46 @@ function compare(one, other) {
   return typeof one === "string" ? one.localeCompare(other, "en", { numeric: true }) : one - other;
 }
 
+function split(words) {
+  return words.toLowerCase().split(/\s+/).filter(Boolean);
+}
+
 class TableView {
   // names: the columns shown, all others are in the export. open(row): what a click on a row does.
-  constructor(table, { names = table.columns.map((column) => column.name), open = null } = {}) {
+  // shown: how many rows are shown at first.
+  constructor(table, { names = table.columns.map((column) => column.name), open = null, shown = PAGE } = {}) {
     this.table = table;
+    this.name = `table ${table.id}`;
+    this.choosers = new Map();
     this.columns = names.filter((name) => table.has(name)).map((name) => table.byName.get(name));
     this.open = open;
     this.words = [];
     this.chosen = new Map();
     this.order = { column: null, descending: false };
-    this.shown = PAGE;
+    [this.first, this.shown] = [shown, shown];
     this.node = this.build();
     this.update();
+    kept.push(this);
+  }
+
+  // What a reader has made of the table, for the page's next load.
+  save() {
+    const { column, descending } = this.order;
+    return {
+      words: this.input.value, chosen: [...this.chosen], column: column && column.name, descending, shown: this.shown, left: this.scroll.scrollLeft,
+    };
+  }
+
+  restore({ words, chosen, column, descending, shown, left }) {
+    this.input.value = words;
+    this.words = split(words);
+    for (const [name, value] of chosen) {
+      if (this.choosers.get(name)?.(value)) this.chosen.set(name, value);
+    }
+    if (this.columns.some((one) => one.name === column)) this.order = { column: this.table.byName.get(column), descending };
+    this.shown = shown;
+    this.update();
+    this.scroll.scrollLeft = left;
   }
 
   build() {
@@ -33,21 +61,22 @@ class TableView {
     this.left = element("span", { class: "told" });
     this.more = element("p", { class: "more" },
       element("button", { type: "button", onclick: () => this.extend() }, "Show more"), this.left);
+    this.scroll = element("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": this.table.title },
+      element("table", {}, element("thead", {}, element("tr", {}, ...this.headings)), this.body));
     return element(
       "div", { class: "table", "data-table": this.table.id },
       this.tools(),
-      element("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": this.table.title },
-        element("table", {}, element("thead", {}, element("tr", {}, ...this.headings)), this.body)),
+      this.scroll,
       this.more,
     );
   }
 
   tools() {
-    const words = element("input", { type: "search", placeholder: "Filter", "aria-label": `Filter ${this.table.title}` });
-    words.addEventListener("input", () => this.filter(() => { this.words = words.value.toLowerCase().split(/\s+/).filter(Boolean); }));
+    this.input = element("input", { type: "search", placeholder: "Filter", "aria-label": `Filter ${this.table.title}`, "data-keep": `filter ${this.table.id}` });
+    this.input.addEventListener("input", () => this.filter(() => { this.words = split(this.input.value); }));
     return element(
       "div", { class: "tools" },
-      words,
+      this.input,
       ...this.columns.filter((column) => CHOICE_COLUMNS.includes(column.name)).map((column) => this.choice(column)),
       this.count,
       element("button", { type: "button", "data-export": "csv", onclick: () => exportCsv(this.table, this.rows) }, "CSV"),
@@ -64,12 +93,17 @@ class TableView {
       if (select.value === "") this.chosen.delete(column.name);
       else this.chosen.set(column.name, values[Number(select.value)]);
     }));
+    this.choosers.set(column.name, (value) => {
+      const place = values.indexOf(value);
+      if (place >= 0) select.value = String(place);
+      return place >= 0;
+    });
     return select;
   }
 
   filter(change) {
     change();
-    this.shown = PAGE;
+    this.shown = this.first;
     this.update();
   }
 
