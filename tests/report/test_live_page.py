@@ -1,0 +1,193 @@
+"""The page of a real run, open in a browser from its first evaluation to its end."""
+
+from __future__ import annotations
+
+import csv
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from runner.store import Store
+
+from .browser import Opened, chromium
+
+# Evaluations that take as long on every machine, so that the run is there to be looked at.
+SLOW = """
+import time
+from sklearn.dummy import DummyClassifier
+
+
+class Slow(DummyClassifier):
+    def __init__(self, turn=0):
+        super().__init__()
+        self.turn = turn
+
+    def fit(self, X, y):
+        time.sleep(0.4)
+        return super().fit(X, y)
+"""
+STUDY = f"""
+kind: sweep
+name: alive
+tasks: [sklearn: breast_cancer]
+systems:
+  - C-AP
+  - C-SVM: {{iterations: [1, 10]}}
+  - C-LR: {{l1: [0, 1], l2: [0.1, 1], memory: [20]}}
+  - {{estimator: "slow:Slow", name: slow, grid: {{turn: [0, 1, 2, 3, 4, 5, 6, 7]}}}}
+sandbox: {{cpus: {max(1, (os.cpu_count() or 1) // 2)}, memory: 1GB, seconds: 600}}
+"""
+SECONDS = 120_000
+"""More than the whole takes on a busy machine, in Playwright's unit."""
+
+
+@contextmanager
+def runner(folder: Path, *arguments: str) -> Iterator[subprocess.Popen[str]]:
+    """A command that goes on meanwhile; ended if the test ends first."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "runner", *arguments],
+        cwd=folder,
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"},
+    )
+    try:
+        yield process
+    finally:
+        if process.poll() is None:
+            process.send_signal(signal.SIGINT)
+        process.communicate(timeout=60)
+
+
+@dataclass
+class Lived:
+    """What a reader saw who left the page alone, and where the run is.
+
+    Attributes:
+        counts: How many evaluations were done, on each page that showed another number.
+        order: How the table was sorted then, by its heading.
+    """
+
+    store: Store
+    opened: Opened
+    report: str
+    counts: list[int] = field(default_factory=list)
+    order: list[str | None] = field(default_factory=list)
+    words: list[str] = field(default_factory=list)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with chromium() as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def lived(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lived]:
+    folder = tmp_path_factory.mktemp("alive")
+    (folder / "slow.py").write_text(SLOW)
+    (folder / "study.yaml").write_text(STUDY)
+    with (
+        runner(folder, "report", "--results", "results", "--watch", "1") as watch,
+        runner(folder, "sweep", "study.yaml", "--results", "results") as sweep,
+    ):
+        assert watch.stderr is not None
+        assert "waiting for a run" in watch.stderr.readline()
+        assert "watching run" in watch.stderr.readline()
+        page = folder / "results" / "report" / "index.html"
+        lived = Lived(Store.open(folder / "results"), Opened(browser, page), "")
+        look_on(lived)
+        lived.report, _ = watch.communicate(timeout=60)
+        sweep.communicate(timeout=60)
+        assert (watch.returncode, sweep.returncode) == (0, 0)
+    yield lived
+    lived.opened.page.close()
+
+
+def look_on(lived: Lived) -> None:
+    """Sort and filter a table once, then only look."""
+    page = lived.opened.page
+    lived.opened.sort("live", "system")
+    lived.opened.sort("live", "system")
+    page.fill("[data-table=live] input", "breast")
+    done = "-1"
+    while not page.locator(".live.ended").count():
+        page.wait_for_function(
+            "done => document.querySelector('.live.ended')"
+            " || (document.querySelector('#live[data-done]')?.dataset.done ?? done) !== done",
+            arg=done,
+            timeout=SECONDS,
+        )
+        seen = page.evaluate(
+            """() => [
+                document.querySelector("#live")?.dataset.done,
+                document.querySelector("[data-table=live] [aria-sort]")?.ariaSort,
+                document.querySelector("[data-table=live] input")?.value,
+            ]"""
+        )
+        if seen[0] is not None:
+            done = seen[0]
+            lived.counts.append(int(done))
+            lived.order.append(seen[1])
+            lived.words.append(seen[2])
+
+
+def test_the_count_rises_untouched(lived: Lived) -> None:
+    assert len(lived.counts) >= 3
+    assert lived.counts == sorted(set(lived.counts))
+    assert set(lived.order) == {"descending"}
+    assert set(lived.words) == {"breast"}
+
+
+def test_the_last_page_says_that_the_run_has_ended(lived: Lived) -> None:
+    expect(lived.opened.page.locator(".live")).to_have_text(
+        "The run has ended; this is its whole report."
+    )
+    facts = lived.opened.page.locator(".facts").first.inner_text()
+    (ended,) = lived.store.query("select strftime(ended_at, '%Y-%m-%d %H:%M:%S') as at from runs")[
+        "at"
+    ].to_pylist()
+    assert f"{ended} UTC" in facts
+    assert "page:" in lived.report
+    assert lived.opened.complaints == []
+    assert set(lived.opened.requests) == {lived.opened.file.as_uri()}
+
+
+def test_the_numbers_are_the_stores(lived: Lived) -> None:
+    file = lived.opened.download("#evaluations [data-export=csv]")
+    with file.open(newline="", encoding="utf-8") as text:
+        found = {row["key"]: row for row in csv.DictReader(text)}
+    stored = lived.store.query("from evaluations").to_pylist()
+    assert {row["key"] for row in stored} == set(found)
+    for row in stored:
+        shown = found[row["key"]]
+        assert float(shown["score"]) == row["score"]
+        assert float(shown["fit_seconds"]) == row["fit_seconds"]
+        assert (shown["system"], shown["outcome"]) == (row["system"], row["outcome"])
+
+
+def test_the_selection_is_the_best_mean_of_the_store(lived: Lived) -> None:
+    best = lived.store.query(
+        """
+        select system, max(auc) as auc, sum(seconds) as seconds from (
+            select system, configuration_id, avg(score) as auc, sum(fit_seconds) as seconds
+            from evaluations where stage = 'cv' group by all
+        ) group by system
+        """
+    ).to_pylist()
+    with lived.opened.download("[data-table=summary] [data-export=csv]").open() as text:
+        shown = {row["system"]: row for row in csv.DictReader(text)}
+    assert set(shown) == {row["system"] for row in best}
+    for row in best:
+        assert float(shown[row["system"]]["cv_auc"]) == pytest.approx(row["auc"], rel=1e-12)
+        total = float(shown[row["system"]]["total_training_seconds"])
+        assert total == pytest.approx(row["seconds"], rel=1e-9)
