@@ -11,7 +11,7 @@ from runner.metatask import files, original, original_writing
 from runner.metatask.metatask import Metatask
 
 Format = Literal["arrow", "original", "original-paper"]
-"""The own format; the original's CSV and JSON files as its later package and its paper have them."""
+"""The own format, and the original's CSV and JSON files of its later package and of its paper."""
 
 
 def find(paths: Sequence[Path]) -> list[Path]:

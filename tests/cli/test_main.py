@@ -29,6 +29,7 @@ COMMANDS = [
     ["metatask"],
     ["metatask", "show"],
     ["metatask", "convert"],
+    ["metatask", "score"],
     ["doctor"],
 ]
 

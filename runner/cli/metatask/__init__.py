@@ -9,6 +9,7 @@ from runner.cli.lazy import LazyGroup
 _COMMANDS = {
     "show": "runner.cli.metatask.show",
     "convert": "runner.cli.metatask.convert",
+    "score": "runner.cli.metatask.score",
 }
 
 

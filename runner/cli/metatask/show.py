@@ -33,7 +33,8 @@ def command(metatasks: tuple[Path, ...], with_models: bool, verify: bool, as_jso
     if as_json:
         if not with_models:
             documents = [{**one, "models": len(one["models"])} for one in documents]
-        click.echo(json.dumps(documents[0] if len(documents) == 1 else documents))
+        single = len(metatasks) == 1 and not metatasks[0].is_dir()
+        click.echo(json.dumps(documents[0] if single else documents))
         return
     for document in documents:
         _print(document, with_models, verify)
