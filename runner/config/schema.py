@@ -13,7 +13,8 @@ _UNITS = {"b": 1}
 _UNITS |= {f"{letter}b": 1000**power for power, letter in enumerate("kmgt", 1)}
 _UNITS |= {f"{letter}ib": 1024**power for power, letter in enumerate("kmgt", 1)}
 _SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]+)\s*")
-_LEAST_MEMORY = 1_000_000
+# A forked child holds 7 MiB when its work begins (docs/sandbox.md, baseline_mib).
+_LEAST_MEMORY = 10_000_000
 _MOST_MEMORY = 2**62
 # In a file the key is left out; a value of it is checked as one.
 _UNLIMITED: Any = None
@@ -30,7 +31,8 @@ def memory_bytes(value: Any) -> int:
     size = size_bytes(value)
     if size < _LEAST_MEMORY:
         raise ValueError(
-            f"of {size} bytes holds no process; a number without a unit is bytes, so write 2GB"
+            f"of {size:,} bytes holds no process, which has 7 MiB before its work begins; write "
+            "2GB, say (a number without a unit is bytes)"
         )
     return size
 
@@ -128,6 +130,12 @@ class BundledTaskKeys(_TaskKeys):
     """A data set that scikit-learn brings along."""
 
     sklearn: str
+
+
+class OpenmlTaskKeys(_TaskKeys):
+    """A task of OpenML."""
+
+    openml: int = Field(ge=1)
 
 
 class EstimatorKeys(_Keys):

@@ -9,16 +9,25 @@ from typing import Any
 
 from runner.config.document import Document, Location, line_of, read_document
 from runner.config.problems import Problems, shown
-from runner.config.schema import BundledTaskKeys, FileTaskKeys, SweepKeys, safe_name
+from runner.config.schema import (
+    BundledTaskKeys,
+    FileTaskKeys,
+    OpenmlTaskKeys,
+    SweepKeys,
+    safe_name,
+)
 from runner.config.systems import SystemEntry, read_systems
-from runner.data import BundledSource, FileSource, TaskSource
+from runner.data import BundledSource, FileSource, OpenmlSource, TaskSource
 from runner.errors import suggestion
 from runner.models import FAMILIES
 
-_SOURCES: Mapping[str, type[FileTaskKeys] | type[BundledTaskKeys]] = {
+_TaskKeys = FileTaskKeys | BundledTaskKeys | OpenmlTaskKeys
+_SOURCES: Mapping[str, type[_TaskKeys]] = {
     "file": FileTaskKeys,
     "sklearn": BundledTaskKeys,
+    "openml": OpenmlTaskKeys,
 }
+_FORMS = "`sklearn: NAME`, `file: PATH` or `openml: NUMBER`"
 
 
 PLATFORMS: Mapping[str, tuple[str, ...]] = {
@@ -204,9 +213,7 @@ def _read_task(
     document: Document, content: Any, location: Location, problems: Problems
 ) -> TaskEntry | None:
     if not isinstance(content, dict):
-        problems.add(
-            location, f"a task is given as `sklearn: NAME` or `file: PATH`, not as {shown(content)}"
-        )
+        problems.add(location, f"a task is given as {_FORMS}, not as {shown(content)}")
         return None
     given = [source for source in _SOURCES if source in content]
     if len(given) != 1:
@@ -221,6 +228,10 @@ def _read_task(
     if isinstance(keys, BundledTaskKeys):
         source = BundledSource(keys.sklearn, keys.positive)
         return TaskEntry(keys.name or keys.sklearn, source, competition)
+    if isinstance(keys, OpenmlTaskKeys):
+        # Its data set's name stands in the cache, or nowhere yet.
+        task = OpenmlSource(keys.openml, keys.positive)
+        return TaskEntry(keys.name or f"openml-{keys.openml}", task, competition)
     name = keys.name or _stem(keys.file)
     try:
         safe_name(name)
@@ -250,7 +261,7 @@ def _submission(
 
 
 def _read_competition(
-    keys: FileTaskKeys | BundledTaskKeys, folder: Path, location: Location, problems: Problems
+    keys: _TaskKeys, folder: Path, location: Location, problems: Problems
 ) -> Competition | None:
     if keys.leaderboard is None and keys.teams is not None:
         problems.add(
@@ -276,7 +287,8 @@ def _add_source_problem(
 ) -> None:
     if given:
         problems.add(
-            (*location, given[1]), "a task is given by `file` or by `sklearn`, not by both"
+            (*location, given[1]),
+            f"a task is given by `{given[0]}` or by `{given[1]}`, not by both",
         )
         return
     known = {name for keys in _SOURCES.values() for name in keys.model_fields}
@@ -287,7 +299,7 @@ def _add_source_problem(
             f"unknown source {unknown[0]!r}: {suggestion(unknown[0], _SOURCES)}",
         )
     else:
-        problems.add(location, "a task needs a source: `sklearn: NAME` or `file: PATH`")
+        problems.add(location, f"a task needs a source: {_FORMS}")
 
 
 def _stem(file: str) -> str:

@@ -7,9 +7,20 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from runner.config.study import SweepStudy
-from runner.data import BundledSource, Split, Task, TaskError, load, split
+from runner.data import (
+    BundledSource,
+    FileSource,
+    OpenmlSource,
+    Split,
+    Task,
+    TaskError,
+    load,
+    split,
+)
 from runner.errors import InputError, suggestion
 from runner.mlbench.leaderboard import Leaderboard, read_leaderboard
+
+_KEYS = {BundledSource: "sklearn", FileSource: "file", OpenmlSource: "openml"}
 
 
 def load_tasks(study: SweepStudy) -> tuple[tuple[Task, ...], tuple[Split, ...]]:
@@ -29,7 +40,7 @@ def load_tasks(study: SweepStudy) -> tuple[tuple[Task, ...], tuple[Split, ...]]:
                 # Their evaluations would have the same keys.
                 raise TaskError(
                     f"tasks {twin!r} and {task.name!r} are the same data; leave one out",
-                    key="sklearn" if isinstance(entry.source, BundledSource) else "file",
+                    key=_KEYS[type(entry.source)],
                 )
             load_leaderboard(study, index)
             splits.append(split(task, folds=study.folds, holdout=study.holdout, seed=study.seed))

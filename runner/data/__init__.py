@@ -9,7 +9,7 @@ from runner.data.preparation import (
     prepared_columns,
     uses_target_encoder,
 )
-from runner.data.sources import BundledSource, FileSource, TaskSource, load
+from runner.data.sources import BundledSource, FileSource, OpenmlSource, TaskSource, load
 from runner.data.splits import Split, split
 from runner.data.task import UNLABELLED, Column, Task, TaskError
 
@@ -20,6 +20,7 @@ __all__ = [
     "Column",
     "ColumnDescription",
     "FileSource",
+    "OpenmlSource",
     "Prepared",
     "Split",
     "Task",

@@ -19,6 +19,7 @@ from runner.openml.records import CLASSIFICATION
 
 KEY = "openml"
 _TEST = "TEST"
+_MOST_FOLDS = 127
 _COLUMNS = ("type", "rowid", "repeat", "fold")
 
 
@@ -58,6 +59,22 @@ def read_openml(number: int) -> OpenmlTask:
         raise
     except InputError as error:
         raise TaskError(str(error), key=KEY) from error
+
+
+def folds_of_all(task: OpenmlTask) -> NDArray[np.int8]:
+    """The task's folds, each row tested in one and trained on in all others.
+
+    Raises:
+        TaskError: They are of another kind, or too many.
+    """
+    count = int(task.folds.max()) + 1
+    if not task.complete or not 2 <= count <= _MOST_FOLDS:
+        raise TaskError(
+            f"the folds of OpenML's task {task.number} aren't those of a cross-validation with 2 "
+            f"to {_MOST_FOLDS} folds, which is what a sweep needs",
+            key=KEY,
+        )
+    return task.folds.astype(np.int8)
 
 
 def read_files(files: TaskFiles) -> OpenmlTask:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class FileSource:
-    """A table in a file (parquet, csv, csv.gz).
+    """A table in a file (parquet, csv, csv.gz, arff).
 
     Attributes:
         target: The column that holds the classes.
@@ -40,7 +40,15 @@ class BundledSource:
     positive: str | None = None
 
 
-TaskSource = FileSource | BundledSource
+@dataclass(frozen=True)
+class OpenmlSource:
+    """A task of OpenML, with its own folds."""
+
+    number: int
+    positive: str | None = None
+
+
+TaskSource = FileSource | BundledSource | OpenmlSource
 
 
 def load(source: TaskSource, name: str) -> Task:
@@ -56,6 +64,8 @@ def load(source: TaskSource, name: str) -> Task:
     # Arrow is imported here: whoever needs only the preparation, as a sandbox does, loads none.
     from runner.data.assembly import assemble
 
+    if isinstance(source, OpenmlSource):
+        return _openml(source, name)
     train, test = _tables(source)
     return assemble(
         train,
@@ -68,7 +78,16 @@ def load(source: TaskSource, name: str) -> Task:
     )
 
 
-def _tables(source: TaskSource) -> tuple[Table, Table | None]:
+def _openml(source: OpenmlSource, name: str) -> Task:
+    from runner.data.assembly import assemble
+    from runner.data.openml_task import folds_of_all, read_openml
+
+    found = read_openml(source.number)
+    task = assemble(found.table, None, name=name, target=found.target, positive=source.positive)
+    return replace(task, folds=folds_of_all(found))
+
+
+def _tables(source: FileSource | BundledSource) -> tuple[Table, Table | None]:
     if isinstance(source, BundledSource):
         from runner.data.bundled import read_bundled
 
@@ -79,7 +98,7 @@ def _tables(source: TaskSource) -> tuple[Table, Table | None]:
     return train, None if source.test is None else read(source.test, "test")
 
 
-def _target(source: TaskSource) -> str:
+def _target(source: FileSource | BundledSource) -> str:
     if isinstance(source, BundledSource):
         from runner.data.bundled import TARGET
 

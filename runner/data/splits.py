@@ -16,7 +16,8 @@ class Split:
 
     Attributes:
         train_rows: int64, rising: the rows of the cross-validation and of the refit.
-        test_rows: int64, rising: the rows of the test score.
+        test_rows: int64, rising: the rows of the test score; none where a task has folds of its
+            own.
         fold: int8 (n,): the fold in which a training row is held out, counted from 0; -1 on test
             rows.
     """
@@ -25,24 +26,31 @@ class Split:
     test_rows: NDArray[np.int64]
     fold: NDArray[np.int8]
 
+    @property
+    def folds(self) -> int:
+        """How many there are."""
+        return int(self.fold.max()) + 1
+
 
 def split(task: Task, *, folds: int, holdout: float, seed: int) -> Split:
-    """Stratified test rows and folds, determined by the seed.
+    """Stratified test rows and folds, determined by the seed; or the task's own folds.
 
     The test rows are those that the task brings, else scikit-learn's ``train_test_split``
     stratified by class; the folds are its ``StratifiedKFold`` with shuffling, over the training
     rows in rising order.
 
     Args:
-        task: Only ``y`` and ``given_test`` count.
+        task: Only ``y``, ``given_test`` and ``folds`` count.
         folds: From 2 to 127.
         holdout: The share of rows kept for the test, where the task brings no test rows.
         seed: From 0 to 2^32 - 1.
 
     Raises:
         TaskError: When a class has fewer training rows than folds, or no row among test rows that
-            have labels.
+            have labels; when a fold of its own lacks a class.
     """
+    if task.folds is not None:
+        return _own_split(task, task.folds)
     train_rows, test_rows = _test_rows(task, holdout, seed)
     _check(task, train_rows, test_rows, folds)
     from sklearn.model_selection import StratifiedKFold
@@ -55,6 +63,23 @@ def split(task: Task, *, folds: int, holdout: float, seed: int) -> Split:
     for array in (train_rows, test_rows, fold):
         array.setflags(write=False)
     return Split(train_rows, test_rows, fold)
+
+
+def _own_split(task: Task, folds: NDArray[np.int8]) -> Split:
+    for fold in range(int(folds.max()) + 1):
+        tested = folds == fold
+        for rows, part in ((tested, "tests"), (~tested, "trains on")):
+            if np.bincount(task.y[rows], minlength=2).min() < 1:
+                lacking = task.negative if task.y[rows].any() else task.positive
+                raise TaskError(
+                    f"fold {fold} of {task.name} {part} no row of class {lacking!r}, and a score "
+                    "needs rows of both classes",
+                    key="openml",
+                )
+    rows = np.arange(len(task.y), dtype=np.int64)
+    for array in (rows, folds):
+        array.setflags(write=False)
+    return Split(rows, rows[:0], folds)
 
 
 def _test_rows(

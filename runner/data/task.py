@@ -22,8 +22,8 @@ class TaskError(InputError):
     Args:
         message: What is wrong and what would be right.
         key: The key of the task's entry in a study that is at fault: ``file``, ``target``,
-            ``positive``, ``test``, ``categorical``, ``id`` or ``sklearn``. Whoever knows the
-            study adds file and line.
+            ``positive``, ``test``, ``categorical``, ``id``, ``sklearn`` or ``openml``. Whoever
+            knows the study adds file and line.
     """
 
     def __init__(self, message: str, *, key: str):
@@ -61,6 +61,8 @@ class Task:
         negative: The other class's text; ``not X`` where X was set against several classes.
         given_test: How many rows, the last ones, came from a separate test file.
         test_ids: What the file calls these rows, one text each; empty where it doesn't.
+        folds: int8 (n,), the fold that tests each row, where the task has folds of its own; then
+            there are no test rows.
     """
 
     name: str
@@ -73,6 +75,7 @@ class Task:
     negative: str
     given_test: int = 0
     test_ids: tuple[str, ...] = ()
+    folds: NDArray[np.int8] | None = None
 
     @property
     def has_test_labels(self) -> bool:

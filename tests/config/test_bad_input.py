@@ -66,7 +66,7 @@ def test_the_study_that_the_cases_start_from_is_right(tmp_path: Path) -> None:
         ("    target: y", "    taget: y", 7, ["unknown key 'taget'", "'target'"]),
         ("threads: 1", "zzz: 1", 18, ["unknown key 'zzz'", "'kind'", "'seed'"]),
         ("  - sklearn: ", "  - sklaern: ", 4, ["unknown source 'sklaern'", "'sklearn'"]),
-        ("  - sklearn: breast_cancer", "  - openml: 31", 4, ["'openml'", "'file'", "'sklearn'"]),
+        ("  - sklearn: breast_cancer", "  - web: 31", 4, ["'openml'", "'file'", "'sklearn'"]),
         ("  - sklearn: breast_cancer", "  - name: x", 4, ["source"]),
         ("  - sklearn: breast_cancer", "  - breast_cancer", 4, ["`sklearn: NAME`"]),
         ("    name: mine", "    sklearn: iris", 6, ["not by both"]),
