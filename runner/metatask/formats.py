@@ -54,11 +54,19 @@ def verify(path: Path) -> Metatask:
 
 def save(metatask: Metatask, folder: Path, form: Format = "arrow") -> Path:
     """Write a metatask into a folder, under its name, and return the file's path."""
+    path = path_of(metatask, folder, form)
     if form == "arrow":
-        path = folder / files.file_name(metatask.name)
         files.write(metatask, path)
-        return path
-    return original_writing.write(metatask, folder, "paper" if form == "original-paper" else "main")
+    else:
+        original_writing.write(metatask, path, "paper" if form == "original-paper" else "main")
+    return path
+
+
+def path_of(metatask: Metatask, folder: Path, form: Format = "arrow") -> Path:
+    """Where ``save`` writes a metatask; of the original's two files the JSON one."""
+    if form == "arrow":
+        return folder / files.file_name(metatask.name)
+    return folder / original_writing.file_name(metatask.name)
 
 
 def paths_on_disk(path: Path) -> tuple[Path, ...]:

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.csv
 
 from runner.errors import InputError
+from runner.metatask import original
 from runner.metatask.metatask import Metatask, Model, Stored
 from runner.metatask.original import DETAILS, ORIGINAL, Names
 
@@ -23,10 +24,26 @@ Version = Literal["main", "paper"]
 _NUMBER = re.compile(r"-?\d+")
 
 
-def write(metatask: Metatask, folder: Path, version: Version = "main") -> Path:
-    """Write ``metatask_NAME.csv`` and ``metatask_NAME.json`` and return the latter's path.
+def file_name(name: str) -> str:
+    """What the JSON file of a metatask is called; the CSV file lies beside it.
+
+    Raises:
+        InputError: No file can be called so. The original's program finds a metatask by its name.
+    """
+    if "/" in name:
+        raise InputError(f"metatask {name}: the original's format needs a name without '/'")
+    return f"metatask_{name}.json"
+
+
+def write(metatask: Metatask, path: Path, version: Version = "main") -> None:
+    """Write a metatask's JSON file, and its CSV file beside it.
 
     Files that are there are replaced, each as a whole.
+
+    Args:
+        metatask: What to write.
+        path: Of the JSON file.
+        version: Whose format.
 
     Raises:
         InputError: The format has no place for something: a row that no fold tests, validation
@@ -37,19 +54,14 @@ def write(metatask: Metatask, folder: Path, version: Version = "main") -> Path:
     names = Names(postfix=str(extra.get("fold_postfix", "fold")).lstrip("."))
     table = _table(metatask, names)
     document = _document(metatask, names, extra, version)
-    folder.mkdir(parents=True, exist_ok=True)
-    stem = f"metatask_{metatask.name}"
-    _replace(folder / f"{stem}.csv", lambda path: pa.csv.write_csv(table, path))
-    target = folder / f"{stem}.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    _replace(original.pair(path)[0], lambda temporary: pa.csv.write_csv(table, temporary))
     text = json.dumps(document, ensure_ascii=False, indent=4)
-    _replace(target, lambda path: path.write_text(text, "utf-8"))
-    return target
+    _replace(path, lambda temporary: temporary.write_text(text, "utf-8"))
 
 
 def _check(metatask: Metatask, version: Version) -> None:
     name = f"metatask {metatask.name}"
-    if "/" in metatask.name:
-        raise InputError(f"{name}: a file can't be called so; a name without '/' is needed")
     untested = int(np.count_nonzero(metatask.folds < 0))
     if untested or len(metatask.tested.rows) != len(metatask.folds):
         count = untested or len(metatask.folds) - len(metatask.tested.rows)

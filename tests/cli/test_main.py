@@ -28,6 +28,7 @@ COMMANDS = [
     ["data", "score"],
     ["metatask"],
     ["metatask", "show"],
+    ["metatask", "filter"],
     ["metatask", "convert"],
     ["metatask", "score"],
     ["doctor"],

@@ -8,6 +8,7 @@ from runner.cli.lazy import LazyGroup
 
 _COMMANDS = {
     "show": "runner.cli.metatask.show",
+    "filter": "runner.cli.metatask.filter",
     "convert": "runner.cli.metatask.convert",
     "score": "runner.cli.metatask.score",
 }

@@ -87,6 +87,7 @@ def _print(document: Mapping[str, Any], with_models: bool, verified: bool) -> No
         "models": f"{len(document['models'])}, {len(found)} with findings, "
         f"{document['corrupted']} corrupted",
         "selected": _constraints(document["constraints"]),
+        **_filters(document["constraints"]),
         "on disk": f"{document['bytes'] / 1e6:.3g} MB, {document['file']}"
         + (", as it was written" if verified else ""),
     }
@@ -111,10 +112,28 @@ def _validation(rows: Mapping[int, int]) -> str:
 
 
 def _constraints(constraints: Mapping[str, Any]) -> str:
+    from runner.metatask.filtering import FILTER
     from runner.metatask.original import ORIGINAL
 
-    shown = {key: value for key, value in constraints.items() if key != ORIGINAL}
+    hidden = (ORIGINAL, FILTER)
+    shown = {key: value for key, value in constraints.items() if key not in hidden}
     return ", ".join(f"{key} {json.dumps(value)}" for key, value in shown.items())
+
+
+def _filters(constraints: Mapping[str, Any]) -> dict[str, str]:
+    """A line for each filter that the metatask went through."""
+    from runner.metatask.filtering import FILTER
+
+    steps = constraints.get(FILTER, ())
+    names = ["filtered"] if len(steps) == 1 else [f"filter {n}" for n in range(1, len(steps) + 1)]
+    return {name: _filter(step) for name, step in zip(names, steps, strict=True)}
+
+
+def _filter(step: Mapping[str, Any]) -> str:
+    rules = ", ".join(f"{key} {json.dumps(value)}" for key, value in step["rules"].items())
+    dropped = "; ".join(f"{one['name']} ({one['reason']})" for one in step["dropped"])
+    gap = "" if step["gap"] is None else f", gap {step['gap']:.2%}"
+    return f"{step['models_before']} models{gap}; {rules}; dropped: {dropped or 'none'}"
 
 
 def _range(sizes: list[int]) -> str:
