@@ -53,8 +53,11 @@ class Technique(Protocol):
 
     def predict(
         self, confidences: np.ndarray, predictions: np.ndarray, X: np.ndarray | None = None
-    ) -> np.ndarray:
-        """Confidences (rows, classes), or classes (rows,) as positions, of other rows."""
+    ) -> np.ndarray | Answer:
+        """Confidences (rows, classes), or classes (rows,) as positions, of other rows.
+
+        An Answer where both are known and the class isn't the first of the most confident ones.
+        """
 
 
 @runtime_checkable

@@ -1,0 +1,56 @@
+"""The best base model: chosen on the rows learnt from, or by an oracle for each row."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from runner.ensemble.technique import Answer, Part
+from runner.metrics import METRICS
+
+
+class SingleBest:
+    """The base model that scores best on the rows learnt from; the first of equals.
+
+    Args:
+        metric: Of ``runner.metrics.METRICS``.
+
+    Attributes:
+        best_: The model's position.
+        scores_: (models,), what each one scores.
+    """
+
+    def __init__(self, metric: str = "auc") -> None:
+        self.metric = metric
+
+    def fit(
+        self,
+        confidences: np.ndarray,
+        predictions: np.ndarray,
+        y: np.ndarray,
+        X: np.ndarray | None = None,
+    ) -> SingleBest:
+        score = METRICS[self.metric].score
+        self.scores_ = np.array(
+            [score(y, hard, soft) for hard, soft in zip(predictions, confidences, strict=True)]
+        )
+        self.best_ = int(self.scores_.argmax())
+        return self
+
+    def predict(
+        self, confidences: np.ndarray, predictions: np.ndarray, X: np.ndarray | None = None
+    ) -> Answer:
+        return Answer(predictions[self.best_], confidences[self.best_])
+
+
+class VirtualBest:
+    """For each row the first model that is right; if none is, the one least wrong.
+
+    That is the one most confident of the true class, the first of equals: the paper's VBA.
+    """
+
+    def answer(self, part: Part) -> Answer:
+        rows = np.arange(len(part.y))
+        right = part.predictions == part.y
+        least_wrong = part.confidences[:, rows, part.y].argmax(axis=0)
+        chosen = np.where(right.any(axis=0), right.argmax(axis=0), least_wrong)
+        return Answer(part.predictions[chosen, rows], part.confidences[chosen, rows])
