@@ -22,10 +22,12 @@ class StudyProgress:
 
     Args:
         best: Gives the best score so far by task and system.
+        things: What is counted.
     """
 
-    def __init__(self, best: Best = dict):
+    def __init__(self, best: Best = dict, things: str = "evaluations"):
         self.best = best
+        self._things = things
         self._console = Console(stderr=True)
         self._bar: Progress | None = None
         if self._console.is_terminal:
@@ -38,7 +40,7 @@ class StudyProgress:
                 console=self._console,
                 transient=True,
             )
-            self._task = self._bar.add_task("evaluations", total=None, rest="")
+            self._task = self._bar.add_task(things, total=None, rest="")
         self._last_line = time.monotonic()
 
     def __enter__(self) -> Self:
@@ -61,7 +63,7 @@ class StudyProgress:
             self._bar.update(self._task, completed=done, total=total, rest=rest)
         elif time.monotonic() - self._last_line >= LINE_SECONDS:
             self._last_line = time.monotonic()
-            click.echo(f"{done} of {total} evaluations{', ' if rest else ''}{rest}", err=True)
+            click.echo(f"{done} of {total} {self._things}{', ' if rest else ''}{rest}", err=True)
             sys.stderr.flush()
 
     def message(self, text: str) -> None:

@@ -7,6 +7,7 @@ import click
 from runner.cli.lazy import LazyGroup
 
 _COMMANDS = {
+    "build": "runner.cli.metatask.build",
     "show": "runner.cli.metatask.show",
     "filter": "runner.cli.metatask.filter",
     "convert": "runner.cli.metatask.convert",

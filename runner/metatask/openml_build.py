@@ -1,0 +1,433 @@
+"""Metatasks from OpenML: the best runs of a task, their predictions, checked and put together.
+
+The network is what takes the time, and the server is to be spared: everything is asked for by
+this process, through one `Server` that keeps the pace over all tasks at once. Reading the files,
+checking and repairing them is spread over a cluster, a run a call; files travel there, so that
+its nodes need no disk in common.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor, Future, ThreadPoolExecutor, as_completed
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import pyarrow as pa
+
+from runner.data.openml_task import OpenmlTask, read_files
+from runner.data.table import kind, labels
+from runner.engine import Callers
+from runner.errors import InputError
+from runner.metatask import files
+from runner.metatask.integrity import Checked, check_folds
+from runner.metatask.metatask import Metatask, Model, Stored
+from runner.metatask.openml_journal import Journal
+from runner.metatask.openml_predictions import Question, Unusable, examine_run
+from runner.metatask.openml_selection import Candidate, named_candidate, ranked
+from runner.openml import UnreachableError
+
+_PATIENCE = 3
+"""Runs of a task that may be out of reach before the server is taken to be."""
+
+
+@dataclass(frozen=True)
+class Selection:
+    """How runs are selected.
+
+    Attributes:
+        metric: The server's name of a measure.
+        maximize: Whether higher is better.
+        top: How many models a metatask gets at most.
+        per_flow: Whether each flow counts once.
+    """
+
+    metric: str = "area_under_roc_curve"
+    maximize: bool = True
+    top: int = 50
+    per_flow: bool = False
+
+
+@dataclass(frozen=True)
+class Wish:
+    """A metatask to build.
+
+    Attributes:
+        runs: Exactly these; None to select them.
+    """
+
+    task: int
+    runs: tuple[Candidate, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Built:
+    """A metatask that was built.
+
+    Attributes:
+        models: Its runs, in order.
+        dropped: By the name of a run that can't serve, why.
+        findings: How many models have any.
+        corrupted: How many have one that isn't repaired.
+        fresh: Whether this build made it; else it was there already.
+    """
+
+    task: int
+    path: Path
+    models: tuple[Candidate, ...]
+    dropped: Mapping[str, str] = field(default_factory=dict)
+    findings: int = 0
+    corrupted: int = 0
+    fresh: bool = True
+
+
+@dataclass(frozen=True)
+class Failed:
+    """A metatask that can't be built."""
+
+    task: int
+    error: InputError
+
+
+class Watcher(Protocol):
+    """Who follows a build; called from several threads, one at a time."""
+
+    def expect(self, runs: int) -> None:
+        """So many more runs are to be read."""
+
+    def ready(self) -> None:
+        """A run has been read."""
+
+    def message(self, text: str) -> None:
+        """Something a person should know."""
+
+
+class Builder:
+    """Builds metatasks.
+
+    Args:
+        journal: The server's files, and what earlier builds into the same folder were told.
+        selection: How runs are selected.
+        output: The folder to write into.
+        callers: Who reads the runs' files.
+        watcher: Who follows it.
+        at_once: Runs to ask for at the same time; the server's own pace bounds it too.
+    """
+
+    def __init__(
+        self,
+        journal: Journal,
+        selection: Selection,
+        output: Path,
+        callers: Callers,
+        watcher: Watcher,
+        at_once: int = 4,
+    ):
+        self._archive = journal.archive
+        self._selection = selection
+        self._output = output
+        self._callers = callers
+        self._watcher = watcher
+        self._at_once = at_once
+        self._journal = journal
+        self._telling = threading.Lock()
+        self._stopped = threading.Event()
+
+    def build(self, wishes: Sequence[Wish]) -> Iterator[Built | Failed]:
+        """Build several at once, whether they are :meth:`known` or not; the first ready is first.
+
+        Closed early, it lets nothing new begin.
+        """
+        tasks = ThreadPoolExecutor(self._at_once)
+        downloads = ThreadPoolExecutor(self._at_once)
+        try:
+            pending = {tasks.submit(self._build, wish, downloads): wish for wish in wishes}
+            for done in as_completed(pending):
+                try:
+                    yield done.result()
+                except InputError as error:
+                    yield Failed(pending[done].task, error)
+        finally:
+            self._stopped.set()
+            tasks.shutdown(wait=False, cancel_futures=True)
+            downloads.shutdown(wait=False, cancel_futures=True)
+
+    def _build(self, wish: Wish, downloads: Executor) -> Built:
+        task = read_files(self._archive.task(wish.task))
+        frame = _frame(task)
+        taken, dropped = self._take(frame, self._candidates(wish), self._wanted(wish), downloads)
+        if not taken:
+            first = next(iter(dropped.items()), None)
+            raise InputError(
+                f"OpenML lists no run of task {wish.task} with {self._selection.metric}: choose "
+                "another --metric or task"
+                if first is None
+                else f"task {wish.task}: none of {len(dropped)} runs can serve, as {first[0]}: "
+                f"{first[1]}"
+            )
+        chosen = None if wish.runs is None else len(taken)
+        metatask = _metatask(frame, taken, self._selection, chosen, dropped)
+        path = self._output / files.file_name(metatask.name)
+        files.write(metatask, path)
+        return _built(wish, path, tuple(one.candidate for one in taken), metatask, fresh=True)
+
+    def known(self, wish: Wish) -> Built | None:
+        """What an earlier build into the folder made, if it was asked for the same."""
+        path = self._output / files.file_name(str(wish.task))
+        if not path.is_file():
+            return None
+        try:
+            metatask = files.read(path)
+        except InputError:
+            return None
+        dropped = metatask.constraints.get("dropped", {})
+        models = tuple(_candidate(model) for model in metatask.models)
+        if wish.runs is None:
+            same = metatask.constraints == _constraints(self._selection, None, dropped)
+        else:
+            names = [*dropped, *(model.name for model in models)]
+            same = sorted(names) == sorted(one.name for one in wish.runs)
+        return _built(wish, path, models, metatask, fresh=False) if same else None
+
+    def _wanted(self, wish: Wish) -> int:
+        return self._selection.top if wish.runs is None else len(wish.runs)
+
+    def _candidates(self, wish: Wish) -> Iterator[Candidate]:
+        if wish.runs is not None:
+            return iter(wish.runs)
+        choice = self._selection
+        listed = self._journal.evaluations(wish.task, choice.metric, descending=choice.maximize)
+        return ranked(listed, per_flow=choice.per_flow)
+
+    def _take(
+        self, frame: _Frame, candidates: Iterator[Candidate], wanted: int, downloads: Executor
+    ) -> tuple[list[_Taken], dict[str, str]]:
+        """The first usable candidates, as many as are wanted, and why others aren't."""
+        taken: list[_Taken] = []
+        dropped: dict[str, str] = {}
+        unreachable = 0
+        while len(taken) < wanted and (batch := list(islice(candidates, wanted - len(taken)))):
+            self._tell(self._watcher.expect, len(batch))
+            for candidate, outcome in self._ask(frame, batch, downloads):
+                self._tell(self._watcher.ready)
+                if isinstance(outcome, _Taken):
+                    taken.append(outcome)
+                    continue
+                dropped[candidate.name] = outcome.reason
+                unreachable += outcome.unreachable
+                if unreachable >= _PATIENCE:
+                    raise UnreachableError(f"task {frame.task.number}: {outcome.reason}")
+                self._tell(
+                    self._watcher.message,
+                    f"task {frame.task.number}: {candidate.name} is left out: {outcome.reason}",
+                )
+        return taken, dropped
+
+    def _ask(
+        self, frame: _Frame, batch: Iterable[Candidate], downloads: Executor
+    ) -> Iterator[tuple[Candidate, _Taken | _Dropped]]:
+        """The outcome of each candidate, in their order."""
+        pending = [(one, downloads.submit(self._fetch, frame, one)) for one in batch]
+        try:
+            for candidate, fetched in pending:
+                yield candidate, self._outcome(candidate, fetched)
+        finally:
+            for _, fetched in pending:
+                fetched.cancel()
+
+    def _fetch(self, frame: _Frame, candidate: Candidate) -> _Reading:
+        """Have a run's files, and have them read."""
+        if self._stopped.is_set():
+            raise InputError("the build was stopped")
+        lost = self._journal.lost(candidate)
+        if lost is not None:
+            raise _Lost(lost)
+        try:
+            run = self._archive.run(candidate.run)
+            if run.task != frame.task.number:
+                raise InputError(f"run {run.number} is of task {run.task}")
+            content = self._archive.predictions(run).read_bytes()
+        except UnreachableError:
+            raise
+        except InputError as error:
+            self._journal.lose(candidate, error.message)
+            raise _Lost(error.message) from error
+        name = candidate.flow_name or run.flow_name
+        question = Question(
+            candidate.name, name, content, frame.classes, frame.rows, frame.labels, frame.folds
+        )
+        complete = dataclasses.replace(
+            candidate, flow_name=name, setup=candidate.setup or run.setup
+        )
+        return _Reading(complete, self._callers.call(examine_run, question))
+
+    def _outcome(self, candidate: Candidate, fetched: Future[_Reading]) -> _Taken | _Dropped:
+        try:
+            reading = fetched.result()
+        except _Lost as error:
+            return _Dropped(error.message)
+        except UnreachableError as error:
+            return _Dropped(error.message, unreachable=True)
+        checked = reading.result()
+        if isinstance(checked, Unusable):
+            return _Dropped(checked.reason)
+        return _Taken(reading.candidate, checked)
+
+    def _tell(self, say: Callable[..., None], *what: Any) -> None:
+        with self._telling:
+            say(*what)
+
+
+class _Lost(InputError):
+    """The server has no predictions of a run."""
+
+
+@dataclass(frozen=True)
+class _Reading:
+    candidate: Candidate
+    result: Callable[[], Checked | Unusable]
+
+
+@dataclass(frozen=True)
+class _Taken:
+    candidate: Candidate
+    checked: Checked
+
+
+@dataclass(frozen=True)
+class _Dropped:
+    reason: str
+    unreachable: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class _Frame:
+    """What a task asks of predictions.
+
+    Attributes:
+        labels: Of the tested rows, and likewise ``folds``.
+        rows: The tested ones.
+    """
+
+    task: OpenmlTask
+    classes: tuple[str, ...]
+    all_labels: np.ndarray
+    labels: np.ndarray
+    folds: np.ndarray
+    rows: np.ndarray
+
+
+def _frame(task: OpenmlTask) -> _Frame:
+    try:
+        check_folds(task.folds)
+    except InputError as error:
+        raise InputError(f"task {task.number}: {error.message}") from error
+    found = labels(task.table.columns[task.target], untyped=False)
+    missing = int(np.count_nonzero(found.codes < 0))
+    if missing:
+        raise InputError(f"task {task.number}: {missing} rows have no {task.target!r}")
+    codes = found.codes.astype(np.int16)
+    rows = np.flatnonzero(task.folds >= 0).astype(np.int32)
+    return _Frame(task, found.levels, codes, codes[rows], task.folds[rows], rows)
+
+
+def _metatask(
+    frame: _Frame,
+    taken: list[_Taken],
+    selection: Selection,
+    chosen: int | None,
+    dropped: Mapping[str, str],
+) -> Metatask:
+    task = frame.task
+    features = {
+        name: column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
+        for name, column in task.table.columns.items()
+        if name != task.target
+    }
+    categorical = tuple(
+        name for name in features if kind(task.table.columns[name], untyped=False) == "categorical"
+    )
+    return Metatask(
+        name=str(task.number),
+        dataset=task.dataset,
+        target=task.target,
+        classes=frame.classes,
+        features=pa.table(features),
+        categorical=categorical,
+        labels=frame.all_labels,
+        folds=task.folds,
+        models=tuple(_model(one) for one in taken),
+        tested=_stored(frame.rows, taken, len(frame.classes)),
+        metric=selection.metric,
+        constraints=_constraints(selection, chosen, dropped),
+    )
+
+
+def _constraints(
+    selection: Selection, chosen: int | None, dropped: Mapping[str, str]
+) -> dict[str, Any]:
+    """How models were selected, in the original's words where it has some.
+
+    Args:
+        chosen: How many runs were asked for by name; None where they were selected.
+    """
+    return {
+        "source": "openml",
+        "openml_metric_name": selection.metric,
+        "maximize_metric": selection.maximize,
+        "nr_base_models": selection.top if chosen is None else chosen,
+        "per_flow": selection.per_flow,
+        "dropped": dict(dropped),
+    }
+
+
+def _built(
+    wish: Wish, path: Path, models: tuple[Candidate, ...], metatask: Metatask, *, fresh: bool
+) -> Built:
+    return Built(
+        wish.task,
+        path,
+        models,
+        metatask.constraints.get("dropped", {}),
+        sum(bool(model.findings) for model in metatask.models),
+        sum(model.corrupted for model in metatask.models),
+        fresh,
+    )
+
+
+def _candidate(model: Model) -> Candidate:
+    return dataclasses.replace(
+        named_candidate(model.name),
+        flow_name=model.description,
+        setup=model.origin.get("setup"),
+        score=model.origin.get("score"),
+    )
+
+
+def _model(taken: _Taken) -> Model:
+    candidate = taken.candidate
+    return Model(
+        name=candidate.name,
+        description=candidate.flow_name or "",
+        origin={
+            "flow": candidate.flow,
+            "run": candidate.run,
+            "setup": candidate.setup,
+            "score": candidate.score,
+        },
+        findings=taken.checked.findings,
+    )
+
+
+def _stored(rows: np.ndarray, taken: list[_Taken], classes: int) -> Stored:
+    predictions = np.empty((len(taken), len(rows)), dtype=np.int16)
+    confidences = np.empty((len(taken), len(rows), classes))
+    for index, one in enumerate(taken):
+        predictions[index] = one.checked.predictions
+        confidences[index] = one.checked.confidences
+    return Stored(rows, predictions, confidences)
