@@ -8,7 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Protocol
+from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -74,7 +74,11 @@ class Workload:
     arrays: Mapping[str, Mapping[str, np.ndarray]] = field(default_factory=dict)
 
 
-class Subject(Protocol):
+Jobs = TypeVar("Jobs", bound=StudySource)
+MadeJobs = TypeVar("MadeJobs", bound=StudySource, covariant=True)
+
+
+class Subject(Protocol[MadeJobs]):
     """A study of one kind, with its tasks loaded and the cores of a sandbox settled."""
 
     @property
@@ -99,7 +103,7 @@ class Subject(Protocol):
 
     def source(
         self, served: Mapping[str, Served], attempts: Mapping[str, int], store: Store
-    ) -> StudySource:
+    ) -> MadeJobs:
         """Its jobs, minus what the store serves."""
 
     def workload(self, jobs: Sequence[Job]) -> Workload:
@@ -109,7 +113,7 @@ class Subject(Protocol):
         """Predictions as they go to the store."""
 
 
-class StudyRun:
+class StudyRun(Generic[Jobs]):
     """A study ready to be run: its plan is made, its store opened.
 
     Args:
@@ -123,7 +127,7 @@ class StudyRun:
         CannotRunError: No node can hold one sandbox.
     """
 
-    def __init__(self, study: StudyFile, options: Options, subject: Callable[[int], Subject]):
+    def __init__(self, study: StudyFile, options: Options, subject: Callable[[int], Subject[Jobs]]):
         self._study = study
         self._options = options
         asked = Limits(**dataclasses.asdict(study.sandbox))

@@ -15,12 +15,11 @@ from runner.config import SweepStudy
 from runner.data import PREPARATION_VERSION, Split, Task, prepared_columns, uses_target_encoder
 from runner.models import Family
 from runner.store.key import key
-from runner.study.versions import library_versions
+from runner.study import library_versions
 
 METRIC = "auc"
 CV = "cv"
 TEST = "test"
-EXCLUSIVE = "exclusive"
 
 
 @dataclass(frozen=True)

@@ -6,33 +6,19 @@ import json
 import math
 import pickle
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from runner.engine import Evaluation, Job
 from runner.selection import Scored, Selection, select
-from runner.study.versions import environment_versions
-from runner.sweep.plan import EXCLUSIVE, METRIC, TEST, Pair, Plan, Planned, configuration_text
+from runner.study import EXCLUSIVE, Served, environment_versions
+from runner.sweep.plan import METRIC, TEST, Pair, Plan, Planned, configuration_text
 from runner.sweep.work import SHORT_SECONDS, Fit
 
 JOB_OVERHEAD = 0.02
 """Seconds that a job costs besides its fit: a fork, the groups, the preparation."""
 
 Cost = Callable[[Planned], float]
-
-
-@dataclass(frozen=True)
-class Served:
-    """What the store holds for a planned evaluation.
-
-    Attributes:
-        key: The key it is stored under: the planned one, or one made with other versions.
-    """
-
-    key: str
-    outcome: str
-    score: float | None
 
 
 class SweepSource:
@@ -65,6 +51,11 @@ class SweepSource:
         """The refits that selections have asked for so far, served or not."""
         self.unselected: list[tuple[str, str]] = []
         """The (task, system) that have no configuration whose folds are all ok."""
+
+    @property
+    def later(self) -> list[str]:
+        """The keys of the refits asked for so far."""
+        return [test.key for test in self.tests]
 
     def initial(self) -> list[Job]:
         return self.jobs
