@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-_LETTER, _LINE, _POINT = 8, 14, 14
+_LETTER, _LINE, _POINT, _RULE = 8, 14, 14, 2
 
 
 @dataclass(frozen=True)
@@ -54,14 +54,22 @@ class _Box:
         return max(across, 0) * max(up, 0)
 
 
-def place(points: Sequence[Point], panel: Panel) -> list[tuple[float, float]]:
+def place(
+    points: Sequence[Point], panel: Panel, lines: Sequence[float] = ()
+) -> list[tuple[float, float]]:
     """The middle of each point's label, in seconds and AUC.
 
-    A label goes above its point if it covers no other label or point there, else to the next free
-    side; where all sides are taken, to the one where it covers least.
+    A label goes above its point if it covers no other label, point or line there, else to the next
+    free side; where all sides are taken, to the one where it covers least.
+
+    Args:
+        points: They want a label each.
+        panel: They are in.
+        lines: AUCs at which a line crosses the panel.
     """
     middles = [panel.pixels(point.seconds, point.auc) for point in points]
     taken = [_around(x, y, _POINT, _POINT) for x, y in middles]
+    taken += [_line(auc, panel) for auc in lines]
     spots = []
     for point, (x, y) in zip(points, middles, strict=True):
         width = _LETTER * len(point.label)
@@ -88,6 +96,11 @@ def _sides(x: float, y: float, width: float) -> Iterator[tuple[float, float]]:
 
 def _around(x: float, y: float, width: float, height: float) -> _Box:
     return _Box(x - width / 2, y - height / 2, width, height)
+
+
+def _line(auc: float, panel: Panel) -> _Box:
+    _, up = panel.pixels(panel.seconds[0], auc)
+    return _around(panel.width / 2, up, panel.width, _RULE)
 
 
 def _covered(box: _Box, taken: Sequence[_Box], panel: Panel) -> float:

@@ -14,10 +14,11 @@ import pytest
 from playwright.sync_api import Browser
 
 from runner.report import configurations, summary, write
-from runner.store import Store
+from runner.report.page import Content, render
+from runner.store import Store, Wanted
 
 from .browser import Opened, chromium
-from .conftest import evaluation, plan, recorder, synthetic_rows
+from .conftest import FOLDS, evaluation, plan, recorder, synthetic_rows
 
 HOSTILE = "</script><img src=x onerror=alert(1)><!--"
 SETTING = {
@@ -255,6 +256,54 @@ def test_no_sideways_scrolling(browser: Browser, report: Path, width: int) -> No
     assert opened.overflow() == 0
     inner = "node => node.scrollWidth - node.clientWidth"
     assert opened.page.locator("dialog").evaluate(inner) <= 0
+    opened.page.close()
+
+
+def test_a_heat_map_is_readable_on_a_phone(browser: Browser, tmp_path: Path) -> None:
+    rows = [(f"task {task}", model) for task in range(20) for model in ("C-LR", "C-BDT")]
+    cells = [
+        {"x": int(task[5:]), "y": ("C-LR", "C-BDT").index(model), "value": 12.345}
+        | {"regime": "low", "pair": [task, model]}
+        for task, model in rows
+    ]
+    names = [f"task {task}" for task in range(20)]
+    chart = {"id": "figure6", "title": "Capacity", "columns": names, "rows": ["C-LR", "C-BDT"]}
+    page = tmp_path / "index.html"
+    page.write_text(render(Content("s", (), (), (), (), (chart | {"cells": cells},))))
+    opened = Opened(browser, page, width=360)
+    shown = opened.page.locator("#figure6 .mark")
+    assert shown.count() == len(rows)
+    script = "nodes => nodes.map(node => node.getBoundingClientRect().width)"
+    boxes = opened.page.locator("#figure6 .mark rect").evaluate_all(script)
+    numbers = opened.page.locator("#figure6 .mark text").evaluate_all(script)
+    assert all(number < box for number, box in zip(numbers, boxes, strict=True))
+    assert min(boxes) >= 36
+    assert opened.overflow() == 0
+    assert opened.complaints == []
+    opened.page.close()
+
+
+def test_duds_do_not_press_the_others_together(browser: Browser, tmp_path: Path) -> None:
+    scores = [0.5, 0.6, *(0.95 + 0.001 * number for number in range(30))]
+    found = [
+        evaluation("wdbc", "C-LR", number, fold) | {"score": score, "fit_seconds": 1.0 + number}
+        for number, score in enumerate(scores)
+        for fold in range(FOLDS)
+    ]
+    wanted = Wanted("wdbc", "C-LR", FOLDS, tuple(row["key"] for row in found))
+    store = recorder(tmp_path / "results")(found, (wanted,))
+    opened = Opened(browser, write(store, tmp_path / "report").page)
+    places = opened.page.locator("#auc_vs_time .mark").evaluate_all(
+        "nodes => nodes.map(node => node.getBoundingClientRect().top)"
+    )
+    frame = opened.page.locator("#auc_vs_time .frame").bounding_box()
+    assert frame is not None
+    # The upper thirty use most of the height; the lower two stand on the edge, and it says so.
+    upper = sorted(places)[:30]
+    assert upper[-1] - upper[0] > 0.5 * frame["height"]
+    told = opened.page.locator("#auc_vs_time svg").text_content()
+    assert told is not None
+    assert "on this edge: 2 lower" in told
     opened.page.close()
 
 

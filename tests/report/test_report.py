@@ -250,3 +250,13 @@ def test_labels_of_close_points_do_not_cover_each_other() -> None:
     lone = place([Point(10.0, 0.9, "C-LR")], panel)[0]
     assert lone[0] == pytest.approx(10.0)
     assert lone[1] > 0.9
+
+
+def test_labels_keep_off_lines() -> None:
+    panel = Panel(280, 210, (0.1, 1000.0), (0.8, 1.0))
+    _, point = panel.pixels(10.0, 0.9)
+    for above in range(-40, 41):
+        _, line = panel.values(0, point + above)
+        ((seconds, auc),) = place([Point(10.0, 0.9, "C-LR")], panel, [line])
+        _, label = panel.pixels(seconds, auc)
+        assert abs(label - (point + above)) >= 7

@@ -93,9 +93,10 @@ def _panel(
 
     winning = task.winning.auc if task.winning else None
     lines = [(winning, _BLUE, [1, 0]), (reference, _RED, [6, 4])]
-    heights = [mark.auc for mark in marks] + [auc for auc, _, _ in lines if auc is not None]
+    crossing = [auc for auc, _, _ in lines if auc is not None]
+    heights = [mark.auc for mark in marks] + crossing
     panel = Panel(_WIDTH, _HEIGHT, _seconds_domain(marks), _auc_domain(heights))
-    spots = place([Point(mark.seconds, mark.auc, mark.system) for mark in marks], panel)
+    spots = place([Point(mark.seconds, mark.auc, mark.system) for mark in marks], panel, crossing)
     rows = [
         {**mark.__dict__, "label_seconds": x, "label_auc": y}
         for mark, (x, y) in zip(marks, spots, strict=True)

@@ -21,6 +21,7 @@ const CHART_STYLE = `
   .small { opacity: 0.5; } .empty { fill: #eeeeee; } .on-pale { fill: #111111; } .on-dark { fill: #ffffff; }
 `;
 const MOST_OVERLAP = 60;
+const LEAST_CELL = 44;
 const ROOM = { left: 58, right: 16, top: 30, bottom: 46 };
 
 // A system looks the same in every chart; platforms have looks of their own.
@@ -29,83 +30,29 @@ const look = (chart, series) => (chart.steps ? series : systems.indexOf(chart.se
 const hue = (chart, series) => HUES[look(chart, series) % HUES.length];
 const shape = (chart, series, size) => SHAPES[look(chart, series) % SHAPES.length](size);
 
-function niceTicks(low, high, count, whole) {
-  const rough = (high - low) / count || 1;
-  const power = 10 ** Math.floor(Math.log10(rough));
-  let step = [1, 2, 5, 10].map((factor) => factor * power).find((candidate) => candidate >= rough) ?? rough;
-  if (whole) step = Math.max(1, Math.round(step));
-  const ticks = [];
-  for (let place = Math.ceil(low / step - 1e-9); place * step <= high + 1e-9 * step; place += 1) {
-    ticks.push(Number((place * step).toPrecision(12)));
-  }
-  return ticks;
-}
-
-function logTicks(low, high) {
-  const ticks = [];
-  const wide = Math.log10(high / low) > 2.5;
-  for (let power = Math.floor(Math.log10(low)); power <= Math.ceil(Math.log10(high)); power += 1) {
-    for (const factor of wide ? [1] : [1, 2, 5]) ticks.push(Number((factor * 10 ** power).toPrecision(3)));
-  }
-  const inside = ticks.filter((tick) => tick >= low && tick <= high);
-  const step = Math.ceil(inside.length / 6);
-  return inside.filter((_, place) => place % step === 0);
-}
-
-function xScale(chart, points, width) {
-  if (chart.x.scale === "band") {
-    const band = width / chart.x.names.length;
-    const slot = (band * 0.8) / Math.max(chart.series.length, 1);
-    return {
-      at: (point) => (point.x + 0.1) * band + (point.s + 0.5) * slot,
-      ticks: chart.x.names.map((name, place) => ({ at: (place + 0.5) * band, text: name, room: band, edge: place * band })),
-    };
-  }
-  const values = points.map((point) => point.x);
-  if (chart.x.scale === "log") {
-    const low = Math.min(...values) / 1.6;
-    const high = Math.max(...values) * 1.9;
-    const at = (value) => (Math.log(value / low) / Math.log(high / low)) * width;
-    return { at: (point) => at(point.x), ticks: logTicks(low, high).map((tick) => ({ at: at(tick), text: String(tick) })) };
-  }
-  const [low, high] = chart.x.domain;
-  const at = (value) => ((value - low) / (high - low)) * width;
-  return { at: (point) => at(point.x), value: at, ticks: niceTicks(low, high, 5).map((tick) => ({ at: at(tick), text: String(tick) })) };
-}
-
-function yScale(chart, panel, height) {
-  const values = [...panel.points.map((point) => point.y), ...(panel.lines ?? []).map((line) => line.y)];
-  let low = Math.min(...values);
-  let high = Math.max(...values);
-  const room = Math.max(0.12 * (high - low), chart.y.whole ? 0.6 : 0.002);
-  low = chart.y.whole ? 0 : low - room;
-  // No AUC is above 1.
-  high = high <= 1 && !chart.y.whole ? Math.min(high + room, 1 + room / 4) : high + room;
-  const at = (value) => height - ((value - low) / (high - low)) * height;
-  return { at, ticks: niceTicks(low, high, 7, chart.y.whole) };
-}
-
-// A task's name; its rows are the first to go.
-function shortened(text, letters) {
-  if (text.length <= letters) return text;
-  const name = text.replace(/ \([\d,]+\)$/, "");
-  return name.length <= letters ? name : `${name.slice(0, letters - 1)}…`;
+function bandSlant(chart, width) {
+  return chart.x.scale === "band" ? slant(chart.x.names.map(withoutRows), width / chart.x.names.length) : 0;
 }
 
 function axes(chart, x, y, width, height) {
   const parts = [];
   for (const tick of y.ticks) {
     parts.push(svg("line", { class: "grid", x1: 0, x2: width, y1: y.at(tick), y2: y.at(tick) }));
-    parts.push(svg("text", { class: "tick", x: -6, y: y.at(tick) + 4, "text-anchor": "end" }, String(tick)));
+    parts.push(svg("text", { class: "tick", x: -6, y: y.at(tick) + 4, "text-anchor": "end" }, y.text(tick)));
   }
+  const down = bandSlant(chart, width);
   for (const tick of x.ticks) {
     const edge = tick.edge ?? tick.at;
     parts.push(svg("line", { class: "grid", x1: edge, x2: edge, y1: 0, y2: height }));
-    const text = tick.room ? shortened(tick.text, Math.max(3, Math.floor(tick.room / 7))) : tick.text;
-    parts.push(svg("text", { class: "tick", x: tick.at, y: height + 16, "text-anchor": "middle" }, text));
+    const text = !tick.room ? tick.text : down ? shortened(withoutRows(tick.text), 18) : shortened(tick.text, Math.floor(tick.room / 7));
+    const spot = down
+      ? { transform: `translate(${tick.at + 4} ${height + 14}) rotate(-${SLANT})`, "text-anchor": "end" }
+      : { x: tick.at, y: height + 16, "text-anchor": "middle" };
+    parts.push(svg("text", { class: "tick", ...spot }, text));
   }
+  if (y.below) parts.push(svg("text", { class: "tick", x: width - 5, y: height - 9, "text-anchor": "end" }, `on this edge: ${y.below} lower`));
   parts.push(svg("rect", { class: "frame", width, height }));
-  parts.push(svg("text", { x: width / 2, y: height + 36, "text-anchor": "middle" }, chart.x.title));
+  parts.push(svg("text", { x: width / 2, y: height + 36 + down, "text-anchor": "middle" }, chart.x.title));
   parts.push(svg("text", { transform: `translate(-46 ${height / 2}) rotate(-90)`, "text-anchor": "middle" }, chart.y.title));
   return parts;
 }
@@ -126,6 +73,12 @@ function placeLabel(taken, x, y, text, width) {
   return { x: best.x + long / 2, y: best.y + 11 };
 }
 
+// What a line and its name take of a panel: a label on it could hardly be read.
+function lineBoxes(line, y, width) {
+  const long = 6 * line.label.length + 6;
+  return [{ x: 0, y: y - 0.5, w: width, h: 1 }, { x: width - long, y: y - 15, w: long, h: 12 }];
+}
+
 function pointsPanel(chart, panel, points, width, height) {
   const x = xScale(chart, points, width);
   const y = yScale(chart, panel, height);
@@ -138,7 +91,10 @@ function pointsPanel(chart, panel, points, width, height) {
   if (chart.steps) group.append(...stepLines(chart, panel, x, y));
   const named = panel.points.filter((point) => point.label);
   const plain = panel.points.filter((point) => !point.label);
-  const taken = named.map((point) => ({ x: x.at(point) - 6, y: y.at(point.y) - 6, w: 12, h: 12 }));
+  const taken = [
+    ...named.map((point) => ({ x: x.at(point) - 6, y: y.at(point.y) - 6, w: 12, h: 12 })),
+    ...(panel.lines ?? []).flatMap((line) => lineBoxes(line, y.at(line.y), width)),
+  ];
   for (const point of [...plain, ...named]) {
     const big = point.label || !named.length;
     const size = width < 450 && chart.x.scale === "band" ? 4.5 : 6;
@@ -246,28 +202,45 @@ function drawPoints(chart, width) {
     group.setAttribute("transform", `translate(${(place % most) * each + ROOM.left} ${down})`);
     return group;
   });
-  const total = top + Math.ceil(panels.length / most) * (height + ROOM.top + ROOM.bottom) + 4;
+  const total = top + Math.ceil(panels.length / most) * (height + ROOM.top + ROOM.bottom) + bandSlant(chart, inner) + 4;
   return picture(chart, width, total, head.group, key.group, ...panels);
 }
 
+// As many columns side by side as can be read; the others below.
 function drawCells(chart, width) {
   const head = headed(chart, width);
   const left = Math.min(0.3 * width, 12 + 7.5 * Math.max(...chart.rows.map((name) => name.length)));
-  const [wide, high] = [Math.min(96, (width - left) / chart.columns.length), 30];
-  const top = head.height + 26;
-  const letters = Math.max(2, Math.floor(wide / 7.5));
-  const parts = [
-    ...chart.columns.map((name, place) => svg("text",
-      { x: left + (place + 0.5) * wide, y: top - 8, "text-anchor": "middle" },
-      name.length > letters ? `${name.slice(0, letters - 1)}…` : name)),
-    ...chart.rows.map((name, place) => svg("text", { x: left - 8, y: top + place * high + 20, "text-anchor": "end" }, name)),
-  ];
-  for (const cell of chart.cells) parts.push(drawCell(chart, cell, left + cell.x * wide, top + cell.y * high, wide, high));
-  return picture(chart, width, top + chart.rows.length * high + 8, head.group, ...parts);
+  const most = Math.max(1, Math.floor((width - left) / LEAST_CELL));
+  const blocks = Math.ceil(chart.columns.length / most);
+  const each = Math.ceil(chart.columns.length / blocks);
+  const [wide, high] = [Math.min(96, (width - left - 24) / each), 30];
+  const room = 22 + slant(chart.columns, wide);
+  const tall = room + chart.rows.length * high + 14;
+  const parts = [];
+  for (let block = 0; block < blocks; block += 1) {
+    const top = head.height + block * tall + room;
+    const columns = chart.columns.slice(block * each, (block + 1) * each);
+    parts.push(...columnNames(columns, left, top, wide, room > 22));
+    parts.push(...chart.rows.map((name, place) => svg("text", { x: left - 8, y: top + place * high + 20, "text-anchor": "end" }, name)));
+    for (const cell of chart.cells) {
+      const place = cell.x - block * each;
+      if (place >= 0 && place < each) parts.push(drawCell(chart, cell, left + place * wide, top + cell.y * high, wide, high));
+    }
+  }
+  return picture(chart, width, head.height + blocks * tall, head.group, ...parts);
+}
+
+function columnNames(names, left, top, wide, aslant) {
+  return names.map((name, place) => {
+    const x = left + (place + 0.5) * wide;
+    return aslant
+      ? svg("text", { transform: `translate(${x} ${top - 6}) rotate(-${SLANT})` }, shortened(name, 18))
+      : svg("text", { x, y: top - 8, "text-anchor": "middle" }, name);
+  });
 }
 
 function drawCell(chart, cell, x, y, width, height) {
-  const text = cell.value === null ? "n/a" : cell.value.toFixed(wide(width) ? 2 : 0);
+  const text = cell.value === null ? "n/a" : cell.value.toFixed(width >= LEAST_CELL || cell.value < 10 ? 2 : 1);
   const colour = { x: x + 1, y: y + 1, width: width - 2, height: height - 2, rx: 2 };
   const box = cell.regime
     ? svg("rect", { ...colour, fill: REGIMES[cell.regime] })
@@ -279,8 +252,6 @@ function drawCell(chart, cell, x, y, width, height) {
   const point = { pair: cell.pair, text: numbers };
   return withTip(group, () => pointText(chart, point), opener(chart, point));
 }
-
-const wide = (width) => width >= 44;
 
 function picture(chart, width, height, ...parts) {
   return svg("svg", { viewBox: `0 0 ${Math.round(width)} ${Math.round(height)}`, role: "group", "aria-label": chart.title }, ...parts);

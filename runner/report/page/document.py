@@ -18,6 +18,7 @@ _SCRIPTS = (
     "element.js",
     "export.js",
     "table.js",
+    "scale.js",
     "chart.js",
     "drill.js",
     "live.js",
