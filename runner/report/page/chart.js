@@ -22,7 +22,7 @@ const CHART_STYLE = `
 `;
 const MOST_OVERLAP = 60;
 const LEAST_CELL = 44;
-const ROOM = { left: 58, right: 16, top: 30, bottom: 46 };
+const ROOM = { left: 64, right: 16, top: 30, bottom: 46 };
 
 // A system looks the same in every chart; platforms have looks of their own.
 const systems = [...new Set(content.charts.filter((chart) => chart.series && !chart.steps).flatMap((chart) => chart.series))].sort();
@@ -53,7 +53,7 @@ function axes(chart, x, y, width, height) {
   if (y.below) parts.push(svg("text", { class: "tick", x: width - 5, y: height - 9, "text-anchor": "end" }, `on this edge: ${y.below} lower`));
   parts.push(svg("rect", { class: "frame", width, height }));
   parts.push(svg("text", { x: width / 2, y: height + 36 + down, "text-anchor": "middle" }, chart.x.title));
-  parts.push(svg("text", { transform: `translate(-46 ${height / 2}) rotate(-90)`, "text-anchor": "middle" }, chart.y.title));
+  parts.push(svg("text", { transform: `translate(-51 ${height / 2}) rotate(-90)`, "text-anchor": "middle" }, chart.y.title));
   return parts;
 }
 
@@ -196,13 +196,14 @@ function drawPoints(chart, width) {
   const key = legend(chart, width);
   key.group.setAttribute("transform", `translate(0 ${head.height + 6})`);
   const top = head.height + key.height;
+  const above = chart.panels.some((panel) => panel.title) ? ROOM.top : 8;
   const panels = chart.panels.map((panel, place) => {
     const group = pointsPanel(chart, panel, points, inner, height);
-    const down = top + ROOM.top + Math.floor(place / most) * (height + ROOM.top + ROOM.bottom);
+    const down = top + above + Math.floor(place / most) * (height + above + ROOM.bottom);
     group.setAttribute("transform", `translate(${(place % most) * each + ROOM.left} ${down})`);
     return group;
   });
-  const total = top + Math.ceil(panels.length / most) * (height + ROOM.top + ROOM.bottom) + bandSlant(chart, inner) + 4;
+  const total = top + Math.ceil(panels.length / most) * (height + above + ROOM.bottom) + bandSlant(chart, inner) + 4;
   return picture(chart, width, total, head.group, key.group, ...panels);
 }
 

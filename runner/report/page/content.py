@@ -14,6 +14,7 @@ from runner.mlbench.study import Study
 from runner.report.page.charts import Chart, configuration_charts, study_charts
 from runner.report.page.columns import encode
 from runner.report.page.details import details
+from runner.report.page.few import few
 from runner.report.rows import Rows
 from runner.report.times import machine_letters
 from runner.store import Store
@@ -78,6 +79,7 @@ def of_run(
         notes: What a reader of the tables must know.
         study: The same run as mlbench's study, from :func:`of_study`.
     """
+    configurations, cut = few(configurations)
     shown = details(store, rows, configurations)
     own = (
         _table("summary", "Systems by task", summary),
@@ -87,7 +89,7 @@ def of_run(
     return Content(
         title=rows.study,
         facts=tuple(_facts(store, rows)),
-        notes=(*notes, *shown.left_out),
+        notes=(*notes, *cut, *shown.left_out),
         answers=study.answers,
         tables=(*own, *study.tables),
         charts=(*configuration_charts(configurations), *study.charts),
