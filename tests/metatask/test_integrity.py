@@ -81,7 +81,9 @@ def test_one_row_beyond_tolerance_spoils_the_model_and_nothing_is_repaired() -> 
 
 @pytest.mark.parametrize("description", [SVC, ADA])
 def test_the_paper_s_two_families_are_repaired_beyond_tolerance(description: str) -> None:
-    checked = check("aba", "bcb", [[0.6, 0.3, 0.1], [0.1, 0.2, 0.7], [0.2, 0.5, 0.3]], None, SVC)
+    checked = check(
+        "aba", "bcb", [[0.6, 0.3, 0.1], [0.1, 0.2, 0.7], [0.2, 0.5, 0.3]], None, description
+    )
     assert kinds(checked) == [("confidences", 1, True)]
     assert checked.confidences[0] == pytest.approx([0.45, 0.45, 0.1])
 
