@@ -78,8 +78,8 @@ class _Watcher(StudyProgress):
         from runner.report.live import best
 
         self._scores = best(progress)
-        self._tell(f"watching run {progress.run_id}: open {page}")
         self.farewell = f"stopped watching: run {progress.run_id} hadn't ended; {page} says so too"
+        self._tell(f"watching run {progress.run_id}: open {page}")
         left = None if estimate.end is None else max(estimate.end - time.time(), 0.0)
         self.progress(progress.done, progress.planned, left)
 

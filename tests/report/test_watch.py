@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+import signal
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from runner.cli.main import main
 from runner.report.estimate import Estimate
 from runner.report.progress import Progress
 from runner.report.watch import ROWS_SHARE, Order, watch
@@ -112,3 +116,70 @@ def test_an_interrupted_watch_says_so_on_its_page(tmp_path: Path) -> None:
     page = (folder / "report" / "index.html").read_text(encoding="utf-8")
     assert data(page)["live"]["again"] is None
     assert not re.search(r"\.partial", " ".join(map(str, (folder / "report").iterdir())))
+
+
+def test_a_run_that_was_killed_is_not_said_to_live(tmp_path: Path) -> None:
+    folder = tmp_path / "results"
+    recorder(folder)(synthetic_rows(), plan(), ended=False)
+    said: list[str] = []
+
+    class Listener(Script):
+        def seen(self, progress: Progress, estimate: Estimate, page: Path) -> None:
+            said.append(estimate.basis)
+
+    def interrupted() -> Iterator[None]:
+        raise KeyboardInterrupt
+        yield
+
+    script = Listener(folder, interrupted())
+    with pytest.raises(KeyboardInterrupt):
+        watch(script.order(), script)
+    assert "no evaluation has ended for" in said[0]
+    assert "may have been stopped" in said[0]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--watch", "--published", "mlbench"], "--published takes no --watch"),
+        (["--watch", "0"], "0.5"),
+        (["--watch", "soon"], "not a valid float"),
+        (["--watch", "--results", "file"], "this is a file"),
+    ],
+)
+def test_what_cannot_be_watched(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    arguments: list[str],
+    words: str,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    # The test's process keeps its priority.
+    monkeypatch.setattr("os.nice", lambda by: by)
+    (tmp_path / "file").write_text("")
+    with pytest.raises(SystemExit) as end:
+        main(["report", *arguments])
+    assert end.value.code == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert words in line
+
+
+def test_ctrl_c_ends_a_watch(tmp_path: Path) -> None:
+    recorder(tmp_path / "results")(synthetic_rows(), plan(), ended=False)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "runner", "report", "--results", "results", "--watch", "1"],
+        cwd=tmp_path,
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert process.stderr is not None
+    first = process.stderr.readline()
+    assert first == f"watching run r1: open {Path('results', 'report', 'index.html')}\n"
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert out == ""
+    assert "stopped watching: run r1 hadn't ended" in err
+    assert "Traceback" not in err
