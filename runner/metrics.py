@@ -78,6 +78,39 @@ def weighted_auc(y: np.ndarray, confidences: np.ndarray) -> float:
     return total / len(y)
 
 
+def hard_auc(y: np.ndarray, predictions: np.ndarray, classes: int) -> float:
+    """The weighted AUC of predicted classes: a confidence of 1 for each, 0 for the others.
+
+    Such a curve has one corner, so the pairs of a class are counted from its right and rejected
+    rows, without sorting. Equal to ``weighted_auc`` of ``one_hot``, to the last bit.
+
+    Args:
+        y: (rows,), classes counted from 0.
+        predictions: (rows,), likewise.
+        classes: How many there are.
+
+    Raises:
+        ValueError: If ``y`` holds fewer than two classes.
+    """
+    pairs = np.bincount(
+        y.astype(np.int64) * classes + predictions.astype(np.int64), minlength=classes * classes
+    ).reshape(classes, classes)
+    positives = pairs.sum(axis=1)
+    right = np.diagonal(pairs)
+    negatives = len(y) - positives
+    rejected = negatives - (pairs.sum(axis=0) - right)
+    if np.count_nonzero(positives) < 2:
+        raise ValueError("AUC needs rows of two classes")
+    # As ``_halves`` counts them.
+    halves = right * negatives + rejected * positives
+    if classes == 2:
+        return int(halves[1]) / (2 * int(positives[1]) * int(negatives[1]))
+    total = 0.0
+    for one in np.flatnonzero(positives):
+        total += int(halves[one]) / (2 * int(negatives[one]))
+    return total / len(y)
+
+
 def balanced_accuracy(y: np.ndarray, predictions: np.ndarray) -> float:
     """The mean over the classes that have rows of the share of them that are predicted right."""
     counts = np.bincount(y)
@@ -118,9 +151,7 @@ METRICS = {
         Metric(
             "hard_auc",
             False,
-            lambda y, predictions, confidences: weighted_auc(
-                y, one_hot(predictions, confidences.shape[1])
-            ),
+            lambda y, predictions, confidences: hard_auc(y, predictions, confidences.shape[1]),
         ),
         Metric(
             "accuracy",
@@ -140,4 +171,5 @@ METRICS = {
 
 def one_hot(predictions: np.ndarray, classes: int) -> np.ndarray:
     """Confidences (rows, classes) float64 that are 1 for the predicted class."""
-    return np.eye(classes)[predictions]
+    rows: np.ndarray = np.eye(classes)[predictions]
+    return rows

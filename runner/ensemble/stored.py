@@ -16,7 +16,7 @@ import numpy as np
 
 from runner.ensemble.closed_gap import ClosedGaps, closed_gaps
 from runner.errors import InputError, suggestion
-from runner.metatask.hard_labels import hard_auc
+from runner.metrics import hard_auc
 
 LARGE = 1900
 """Rows from which on the paper's second row of Table 2 counts a task."""

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from runner.errors import InputError
-from runner.metatask.hard_labels import hard_auc
 from runner.metatask.metatask import Metatask, Stored
+from runner.metrics import hard_auc
 
 FILTER = "filter"
 """The entry of a metatask's constraints that lists the filters which it went through."""

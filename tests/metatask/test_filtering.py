@@ -17,7 +17,7 @@ from runner.cli import main
 from runner.errors import InputError
 from runner.metatask import Finding, Metatask, files, original
 from runner.metatask.filtering import FILTER, Rules, apply, keep_models, performance_gap
-from runner.metatask.hard_labels import hard_auc
+from runner.metrics import hard_auc, one_hot, weighted_auc
 
 EVERYTHING = Rules(gap=0, least_models=1)
 
@@ -42,6 +42,7 @@ def test_auroc_of_hard_predictions_is_scikit_learn_s(classes: int) -> None:
         predicted = np.where(rng.random(80) < 0.6, y, rng.integers(classes, size=80))
         found = hard_auc(y.astype(np.int16), predicted.astype(np.int16), classes)
         assert found == pytest.approx(sklearn_auroc(y, predicted), abs=1e-14)
+        assert found == weighted_auc(y, one_hot(predicted, classes))
     with pytest.raises(ValueError, match="two classes"):
         hard_auc(np.zeros(3, dtype=np.int16), np.zeros(3, dtype=np.int16), classes)
 
