@@ -50,23 +50,11 @@ class OutsideClass:
             InputError: There is no such module or class, its module can't be imported, or it is
                 no classifier.
         """
-        name, _, attribute = origin.partition(":")
-        if not all(part.isidentifier() for part in (*name.split("."), attribute)):
-            raise InputError(
-                f"a class is named package.module:Class{_respelt(origin)}, not {origin!r}"
-            )
-        module = _module(name, folder)
-        found = getattr(module, attribute, None)
-        if not isinstance(found, type):
-            public = {key: value for key, value in vars(module).items() if key[0] != "_"}
-            classes = [key for key, value in public.items() if isinstance(value, type)]
-            raise InputError(
-                f"module {name!r} has no class {attribute!r}: {suggestion(attribute, classes)}"
-            )
+        found = load_class(origin, folder)
         if not _classifies(found):
             raise InputError(
-                f"{attribute} is no classifier: it needs fit(X, y) and decision_function(X) or "
-                "predict_proba(X)"
+                f"{found.__name__} is no classifier: it needs fit(X, y) and decision_function(X) "
+                "or predict_proba(X)"
             )
         return cls(origin, found)
 
@@ -164,6 +152,32 @@ class OutsideClass:
         signature = inspect.signature(self.found).parameters
         given = signature[name].default if name in signature else inspect.Parameter.empty
         return otherwise if given is inspect.Parameter.empty else given
+
+
+def load_class(origin: str, folder: Path | None = None) -> type:
+    """Import a class, whatever it is.
+
+    Args:
+        origin: ``package.module:Class``.
+        folder: As ``OutsideClass.load`` has it.
+
+    Raises:
+        InputError: There is no such module or class, or its module can't be imported.
+    """
+    name, _, attribute = origin.partition(":")
+    if not all(part.isidentifier() for part in (*name.split("."), attribute)):
+        raise InputError(
+            f"a class is named package.module:Class{_respelt(origin)}, not {origin!r}"
+        )
+    module = _module(name, folder)
+    found = getattr(module, attribute, None)
+    if not isinstance(found, type):
+        public = {key: value for key, value in vars(module).items() if key[0] != "_"}
+        classes = [key for key, value in public.items() if isinstance(value, type)]
+        raise InputError(
+            f"module {name!r} has no class {attribute!r}: {suggestion(attribute, classes)}"
+        )
+    return found
 
 
 def _module(name: str, folder: Path | None) -> Any:

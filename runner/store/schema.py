@@ -62,6 +62,7 @@ ATTEMPTS = pa.schema(
         ("quiet", pa.bool_()),
         ("governor", pa.string()),
         ("turbo", pa.bool_()),
+        ("protocol", pa.string()),
     ]
 )
 

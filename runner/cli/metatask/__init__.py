@@ -11,6 +11,7 @@ _COMMANDS = {
     "show": "runner.cli.metatask.show",
     "filter": "runner.cli.metatask.filter",
     "convert": "runner.cli.metatask.convert",
+    "simulate": "runner.cli.metatask.simulate",
     "score": "runner.cli.metatask.score",
 }
 
