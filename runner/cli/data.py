@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from runner.cli.fetch import fetch
 from runner.cli.folder import results_folder, results_option
 from runner.errors import InputError, suggestion
 
@@ -43,6 +44,9 @@ def command() -> None:
 
     Example: runner data list configs/quickstart.yaml
     """
+
+
+command.add_command(fetch)
 
 
 @command.command("list")

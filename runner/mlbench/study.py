@@ -51,6 +51,7 @@ class Task:
 
     Attributes:
         rows: Of the training set.
+        test_rows: 0 where the task has folds of its own instead; None where nobody says.
         teams: That took part in the competition.
         printed_high: The AUC at tolerance 10 % as somebody printed it, for want of a leaderboard.
         submission: How its predictions are handed in; None where its test labels are known.
@@ -65,6 +66,11 @@ class Task:
     leaderboard: Leaderboard | None = None
     printed_high: float | None = None
     submission: Submission | None = None
+
+    @property
+    def untested(self) -> bool:
+        """Whether it has no test rows: what it brings are folds of its own."""
+        return self.test_rows == 0
 
     def auc_at(self, tolerance: float) -> float | None:
         """The AUC that quality tolerance (percent) takes; None where it isn't known."""

@@ -18,11 +18,17 @@ _MIXED = {
 }
 
 
+def untested(task: str) -> str:
+    """What is said of a task without test rows."""
+    return f"{task} has folds of its own and no test rows: its AUC is that of cross-validation."
+
+
 def notes(rows: Rows, summary: pa.Table) -> list[str]:
     """Sentences to print below the table, most important first."""
     return [
         *_unfinished(rows, summary),
         *_unselected(summary),
+        *(untested(task) for task in dict.fromkeys(p.task for p in rows.pairs if p.untested)),
         *_left_out(rows),
         *_fitted(rows),
         *_machines(rows),
@@ -47,7 +53,7 @@ def _unselected(summary: pa.Table) -> list[str]:
         name = f"{row['system']} on {row['task']}"
         if row["configuration_id"] is None:
             found.append(f"No selection for {name}: no configuration has all its folds ok.")
-        elif row["test_outcome"] != "ok":
+        elif row["test_outcome"] not in ("ok", None):
             found.append(f"No test score for {name}: its refit is {row['test_outcome']}.")
     return found
 

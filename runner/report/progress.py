@@ -188,6 +188,7 @@ class ProgressReader:
 def _read(store: Store, run: Mapping[str, Any]) -> Progress:
     groups = json.loads(run["plan"] or "[]")
     rows = store.query(_FOUND, {"run_id": run["run_id"], **_places(groups)}).to_pylist()
+    setting = Setting.from_json(run["setting"])
     began = [row["began"] for row in rows if row["began"] is not None]
     ended = [row["ended"] for row in rows if row["ended"] is not None]
     return Progress(
@@ -195,8 +196,8 @@ def _read(store: Store, run: Mapping[str, Any]) -> Progress:
         study=run["study"] or "",
         started=run["started"],
         ended=run["ended"],
-        pairs=tuple(_pairs(groups, Setting.from_json(run["setting"]), rows)),
-        refits=_refits(groups, [row for row in rows if row["pair"] is None]),
+        pairs=tuple(_pairs(groups, setting, rows)),
+        refits=_refits(groups, setting, [row for row in rows if row["pair"] is None]),
         begun=min(began, default=None),
         last=max(ended, default=None),
         longest=max((row["longest"] or 0.0 for row in rows), default=0.0),
@@ -250,9 +251,12 @@ def _configured(row: Mapping[str, Any]) -> Configured:
     )
 
 
-def _refits(groups: Sequence[Mapping[str, Any]], rows: Sequence[Mapping[str, Any]]) -> Refits:
+def _refits(
+    groups: Sequence[Mapping[str, Any]], setting: Setting, rows: Sequence[Mapping[str, Any]]
+) -> Refits:
+    untested = {task.name for task in setting.tasks if task.untested}
     return Refits(
-        planned=sum(group["repeats"] for group in groups),
+        planned=sum(group["repeats"] for group in groups if group["task"] not in untested),
         done=sum(row["done"] for row in rows),
         outcomes=_total(dict(row["outcomes"] or ()) for row in rows),
     )

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from runner.errors import InputError, suggestion
+from runner.mlbench.setting import Setting
 from runner.store import Store
 
 
@@ -55,6 +56,7 @@ class Pair:
         missing: How many of the planned ones have none.
         tests: Its evaluations on the test rows.
         external: The scores that a competition gave back for its configurations.
+        untested: Whether the task has no test rows.
     """
 
     task: str
@@ -65,6 +67,7 @@ class Pair:
     missing: int
     tests: tuple[Row, ...]
     external: tuple[Row, ...] = ()
+    untested: bool = False
 
 
 @dataclass(frozen=True)
@@ -95,7 +98,7 @@ select run_id from runs where len(planned_keys) > 0
 order by started_at desc nulls last, run_id desc
 """
 
-_RUN = "select study, plan, planned_keys, ended_at from runs where run_id = $run_id"
+_RUN = "select study, plan, planned_keys, ended_at, setting from runs where run_id = $run_id"
 
 # By key alone: rows may have been computed by an earlier run, for a study of another name or a
 # task called otherwise.
@@ -126,7 +129,11 @@ def load(store: Store, run_id: str | None = None) -> Rows:
     rows = [Row(**row) for row in store.query(_ROWS, {"run_id": run_id}).to_pylist()]
     external = [Row(**row) for row in store.query(_EXTERNAL).to_pylist()]
     groups = json.loads(run["plan"] or "[]")
-    pairs = tuple(_pairs(groups, run["planned_keys"], rows, external))
+    untested = {task.name for task in Setting.from_json(run["setting"]).tasks if task.untested}
+    pairs = tuple(
+        replace(pair, untested=pair.task in untested)
+        for pair in _pairs(groups, run["planned_keys"], rows, external)
+    )
     return Rows(run_id, run["study"] or "", run["ended_at"] is not None, pairs)
 
 

@@ -17,7 +17,7 @@ from runner.errors import InputError
 from runner.mlbench.setting import Setting
 from runner.mlbench.study import MODELS, Result, Study, System, Task, Winning
 from runner.models import family
-from runner.report.notes import PACKED
+from runner.report.notes import PACKED, untested
 from runner.report.rows import find_run
 from runner.selection import Scored, select
 from runner.store import Store
@@ -150,8 +150,13 @@ def load_study(store: Store, run_id: str | None = None) -> Study:
         tasks=tuple(tasks.values()),
         systems=tuple(systems.values()),
         platforms=_platforms(list(systems), setting.platforms),
-        results=tuple(_ranked(result, tasks[result.task]) for result in _results(groups, rows)),
-        remarks=tuple(_remarks(next(iter(rows.values()), {}))),
+        results=tuple(
+            _ranked(result, tasks[result.task]) for result in _results(groups, rows, tasks)
+        ),
+        remarks=(
+            *_remarks(next(iter(rows.values()), {})),
+            *(untested(name) for name, task in tasks.items() if task.untested),
+        ),
     )
 
 
@@ -175,11 +180,13 @@ def _rows(
 
 
 def _results(
-    groups: Sequence[Mapping[str, Any]], rows: Mapping[int, Mapping[str, Any]]
+    groups: Sequence[Mapping[str, Any]],
+    rows: Mapping[int, Mapping[str, Any]],
+    tasks: Mapping[str, Task],
 ) -> Iterator[Result]:
     for pair, group in enumerate(groups):
         if pair in rows:
-            yield _result(group, rows[pair])
+            yield _result(group, rows[pair], tasks[group["task"]])
         else:
             yield Result(group["task"], group["system"], why="no evaluation has a row")
 
@@ -207,7 +214,7 @@ def _places(groups: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
     }
 
 
-def _result(group: Mapping[str, Any], row: Mapping[str, Any]) -> Result:
+def _result(group: Mapping[str, Any], row: Mapping[str, Any], task: Task) -> Result:
     result = Result(
         group["task"],
         group["system"],
@@ -219,7 +226,9 @@ def _result(group: Mapping[str, Any], row: Mapping[str, Any]) -> Result:
     if selected is None:
         return result
     own = [test for test in row["tests"] or [] if test["configuration"] == selected.configuration]
-    auc, failure = _test_auc([test for test in own if test["stage"] == "test"], group["repeats"])
+    tests = [test for test in own if test["stage"] == "test"]
+    # A task with folds of its own is scored by these.
+    auc, failure = (selected.mean, "") if task.untested else _test_auc(tests, group["repeats"])
     # What the competition itself says counts: its labels are not the study's.
     external = next((test["score"] for test in own if test["stage"] == "external"), None)
     return replace(

@@ -126,7 +126,7 @@ def _selected(pair: Pair, selection: Selection | None) -> dict[str, Any]:
         return {}
     chosen = selection.configuration_id
     tests = [row for row in pair.tests if row.configuration_id == chosen]
-    outcome = _test_outcome(tests, pair.repeats)
+    outcome = None if pair.untested else _test_outcome(tests, pair.repeats)
     refits = [row.fit_seconds for row in tests if row.fit_seconds is not None]
     # None where only a competition has the labels.
     scores = _scores(tests)

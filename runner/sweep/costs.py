@@ -30,13 +30,13 @@ def cost_model(plan: Plan, store: Store) -> Callable[[Planned], float]:
     costs: dict[tuple[int, str, int], float] = {}
     for pair in plan.pairs:
         name = pair.task, pair.system
-        for test, *_ in pair.tests.values():
-            model = plan.cost(pair.task, pair.system, test.configuration)
-            seconds = known.get(_history_key(plan, test))
+        for one in {planned.configuration_id: planned for planned in pair.cv}.values():
+            model = plan.cost(pair.task, pair.system, one.configuration)
+            seconds = known.get(_history_key(plan, one))
             if seconds is not None:
                 measured[name] = measured.get(name, 0.0) + seconds
                 modelled[name] = modelled.get(name, 0.0) + model
-            costs[*name, test.configuration_id] = model
+            costs[*name, one.configuration_id] = model
 
     def cost(planned: Planned) -> float:
         seconds = known.get(_history_key(plan, planned))

@@ -43,7 +43,7 @@ class Pair:
     Attributes:
         cv: The evaluations of all configurations and folds, repeats among them.
         tests: For each configuration_id the evaluations that would score it on the test rows, one
-            for each repeat.
+            for each repeat; none where the task has no test rows.
     """
 
     task: int
@@ -109,6 +109,11 @@ class Plan:
             for group in model.fits(configurations):
                 yield tuple(members[i] for i, _ in group)
 
+    def folds(self, task: int) -> int:
+        """Of a task's cross-validation: the study's, or those that the task brings."""
+        own = self.tasks[task].folds
+        return self.study.folds if own is None else self.splits[task].folds
+
     def arrays_name(self, task: int) -> str:
         """The name under which the task's arrays, with this study's folds, travel to the nodes."""
         return hashlib.sha256(
@@ -129,7 +134,7 @@ class Plan:
 
     def cost(self, task: int, system: str, configuration: Mapping[str, Any]) -> float:
         """Predicted seconds of one configuration's fit on one fold, by the family's cost model."""
-        rows = len(self.splits[task].train_rows) * (1 - 1 / self.study.folds)
+        rows = len(self.splits[task].train_rows) * (1 - 1 / self.folds(task))
         return self.families[system].cost(configuration, int(rows), self._columns[task])
 
     @cached_property
@@ -154,12 +159,13 @@ class Plan:
                 make(CV, i, configuration, fold, repeat)
                 for repeat in range(self.study.repeats)
                 for i, configuration in configurations
-                for fold in range(self.study.folds)
+                for fold in range(self.folds(task))
             ),
             tests={
                 i: tuple(
                     make(TEST, i, configuration, None, repeat)
                     for repeat in range(self.study.repeats)
+                    if len(self.splits[task].test_rows)
                 )
                 for i, configuration in configurations
             },
@@ -173,13 +179,14 @@ class Plan:
         makes other keys.
         """
         study = self.study
+        own = self.tasks[task].folds is not None
         origin = self.families[system].origin
         return {
             **({} if origin is None else {"estimator": origin}),
             "task": self.tasks[task].fingerprint,
             "split": self._splits_digests[task],
-            "folds": study.folds,
-            "holdout": study.holdout,
+            "folds": self.folds(task),
+            "holdout": None if own else study.holdout,
             "seed": study.seed,
             "system": system,
             "metric": METRIC,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -70,7 +70,8 @@ class _Subject:
 
     @property
     def planned(self) -> int:
-        return sum(len(pair.cv) + self._plan.study.repeats for pair in self._plan.pairs)
+        refits = (next(iter(pair.tests.values())) for pair in self._plan.pairs)
+        return sum(len(pair.cv) for pair in self._plan.pairs) + sum(map(len, refits))
 
     @property
     def keys(self) -> Sequence[str]:
@@ -83,7 +84,16 @@ class _Subject:
         return found
 
     def notes(self) -> Sequence[str]:
-        return list(self._test_rows.notes())
+        return [*self._own_folds(), *self._test_rows.notes()]
+
+    def _own_folds(self) -> Iterator[str]:
+        for index, task in enumerate(self._plan.tasks):
+            if task.folds is not None:
+                yield (
+                    f"{task.name} brings {self._plan.folds(index)} folds of its own: the study's "
+                    "`folds` and `holdout` don't apply to it, and its AUC is that of "
+                    "cross-validation"
+                )
 
     def wanted(self, stored: Callable[[str], str]) -> tuple[Wanted, ...]:
         study = self._plan.study
@@ -91,7 +101,7 @@ class _Subject:
             Wanted(
                 task=self._plan.tasks[pair.task].name,
                 system=pair.system,
-                folds=study.folds,
+                folds=self._plan.folds(pair.task),
                 repeats=study.repeats,
                 keys=tuple(stored(evaluation.key) for evaluation in pair.cv),
                 configuration_ids=tuple(pair.tests),

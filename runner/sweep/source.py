@@ -38,7 +38,7 @@ class SweepSource:
         self._attempts = attempts
         self._cost = cost
         self._open = {
-            (pair.task, pair.system): _Open(pair, plan.study.folds, plan.study.repeats)
+            (pair.task, pair.system): _Open(pair, plan.folds(pair.task), plan.study.repeats)
             for pair in plan.pairs
         }
         self._planned = {
