@@ -96,6 +96,7 @@ class _Page:
         self._tables_of: Progress | None = None
         self._tables_made = self._tables_due = 0.0
         self._spent = time.process_time()
+        self._warm = False
         self.estimate = Estimate(None, "")
         self.file = output
 
@@ -111,7 +112,10 @@ class _Page:
     def rest(self) -> None:
         """Wait, the longer the more was spent."""
         spent = time.process_time() - self._spent
-        self._again = max(self._order.seconds, spent / ROWS_SHARE)
+        # The first round loads what the others only use.
+        if self._warm:
+            self._again = max(self._order.seconds, spent / ROWS_SHARE)
+        self._warm = self._progress is not None
         self._order.sleep(self._again)
         self._spent = time.process_time()
 
