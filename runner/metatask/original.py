@@ -8,10 +8,8 @@ public set is called "None"), and every number is read to the last bit.
 from __future__ import annotations
 
 import csv
-import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,56 +18,24 @@ import pyarrow as pa
 import pyarrow.csv
 
 from runner.errors import InputError, suggestion
-from runner.metatask.integrity import UnknownClassError, check_folds, encode_labels, examine
+from runner.metatask.integrity import UnknownClassError, encode_labels, examine
 from runner.metatask.metatask import Finding, Metatask, Model, Stored
+from runner.metatask.original_document import (
+    DETAILS,
+    USED,
+    Names,
+    names_of,
+    read_document,
+    read_folds,
+    validation_rows,
+)
 
 ORIGINAL = "original"
 """The entry of a metatask's constraints that holds what only the original's files say."""
 
-DETAILS = "predictor_corruptions_details"
-
-_NEEDED = (
-    "openml_task_id",
-    "dataset_name",
-    "target_name",
-    "class_labels",
-    "predictors",
-    "predictor_descriptions",
-    "bad_predictors",
-    "feature_names",
-    "cat_feature_names",
-    "folds",
-    "selection_constraints",
-    "task_type",
-)
-USED = (
-    *_NEEDED,
-    "confidences",
-    "confidence_prefix",
-    "use_validation_data",
-    "validation_indices",
-)
-"""What the JSON files say that a metatask has a place for."""
-
 _OPENML_NAME = re.compile(r"prediction_flow_(\d+)_run_(\d+)")
 _CSV_ERROR = re.compile(r"In CSV column #(\d+): (?:Row #\d+: )?(?:CSV )?(.*)")
 _LONGEST_ROW = 2**24
-
-
-@dataclass(frozen=True)
-class Names:
-    """How the columns of predictions are called."""
-
-    prefix: str = "confidence"
-    postfix: str = "fold"
-
-    def confidence(self, model: str, label: str) -> str:
-        """The column of a model's confidences for a class."""
-        return f"{self.prefix}.{label}.{model}"
-
-    def validation(self, model: str, fold: int) -> str:
-        """The column of a model's validation predictions, which is a model's name too."""
-        return f"{model}.{self.postfix}{fold}"
 
 
 def pair(path: Path) -> tuple[Path, Path]:
@@ -88,16 +54,14 @@ def read(path: Path) -> Metatask:
             metatask can't: a regression task, models of single folds, a label that is no class.
     """
     table_path, document_path = pair(path)
-    document = _document(document_path)
-    names = Names(
-        str(document.get("confidence_prefix", "confidence")).rstrip("."),
-        str(document.get("fold_postfix", "fold")).lstrip("."),
-    )
+    document = read_document(document_path)
+    names = names_of(document)
     classes = tuple(sorted(str(label) for label in document["class_labels"]))
-    folds = _folds(document, document_path)
+    folds = read_folds(document, document_path)
     table = _table(table_path, document, names, classes, folds)
+    validation = validation_rows(document, names, folds, table, document_path)
     try:
-        return _metatask(document, names, classes, folds, table)
+        return _metatask(document, names, classes, folds, table, validation)
     except UnknownClassError as error:
         raise UnknownClassError(error.message, file=table_path) from error
 
@@ -108,6 +72,7 @@ def _metatask(
     classes: tuple[str, ...],
     folds: np.ndarray,
     table: pa.Table,
+    validation: Mapping[int, np.ndarray],
 ) -> Metatask:
     predictors = document["predictors"]
     tested = _stored(table, predictors, predictors, np.arange(len(folds)), names, classes)
@@ -134,54 +99,11 @@ def _metatask(
                 names,
                 classes,
             )
-            for fold, rows in _validation_rows(document, names, folds, table).items()
+            for fold, rows in validation.items()
         },
         metric=str(selection.get("openml_metric_name", "")),
         constraints={**selection, ORIGINAL: extra},
     )
-
-
-def _document(path: Path) -> dict[str, Any]:
-    try:
-        document = json.loads(path.read_text("utf-8"))
-    except FileNotFoundError:
-        raise InputError("there is no such file beside the metatask's CSV", file=path) from None
-    except ValueError as error:
-        raise InputError(f"is no JSON: {error}", file=path) from error
-    if not isinstance(document, dict):
-        raise InputError("is no metatask's JSON: it should be an object", file=path)
-    for key in (key for key in _NEEDED if key not in document):
-        raise InputError(f"is no metatask's JSON: it lacks {key!r}", file=path)
-    if document["task_type"] != "classification":
-        kind = document["task_type"]
-        raise InputError(f"is a metatask of {kind}: only classification is supported", file=path)
-    if document.get("fold_predictors"):
-        raise InputError(
-            f"{document['fold_predictors'][0]!r} is a model of a single fold (fold_predictors): "
-            "only models that were tested on every fold are supported",
-            file=path,
-        )
-    if document.get("file_format", "csv") != "csv":
-        kind = document["file_format"]
-        raise InputError(f"its table is stored as {kind}: only csv is supported", file=path)
-    if not document["predictors"]:
-        raise InputError("is a metatask without a model", file=path)
-    return document
-
-
-def _folds(document: Mapping[str, Any], path: Path) -> np.ndarray:
-    try:
-        given = np.array(document["folds"], dtype=np.float64)
-        folds = given.astype(np.int16)
-        if given.ndim != 1 or np.any(folds != given):
-            raise ValueError
-    except (TypeError, ValueError):
-        raise InputError("'folds' should be a list of whole numbers", file=path) from None
-    try:
-        check_folds(folds)
-    except InputError as error:
-        raise InputError(error.message, file=path) from None
-    return folds
 
 
 def _table(
@@ -297,23 +219,6 @@ def _stored(
             values = table.column(names.confidence(column, label)).to_numpy()
             confidences[index, :, position] = values[rows]
     return Stored(rows.astype(np.int32), predictions, confidences)
-
-
-def _validation_rows(
-    document: Mapping[str, Any], names: Names, folds: np.ndarray, table: pa.Table
-) -> dict[int, np.ndarray]:
-    """By fold, the rows that have validation predictions, ascending."""
-    if not document.get("use_validation_data"):
-        return {}
-    listed = {int(fold): rows for fold, rows in document.get("validation_indices", {}).items()}
-    first = document["predictors"][0]
-    rows = {}
-    for fold in range(int(folds.max()) + 1):
-        given = listed.get(fold)
-        if given is None:
-            given = np.flatnonzero(table.column(names.validation(first, fold)).is_valid())
-        rows[fold] = np.sort(np.asarray(given, dtype=np.int64))
-    return rows
 
 
 def _model(document: Mapping[str, Any], index: int, tested: Stored) -> Model:

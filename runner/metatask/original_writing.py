@@ -16,7 +16,8 @@ import pyarrow.csv
 from runner.errors import InputError
 from runner.metatask import original
 from runner.metatask.metatask import Metatask, Model, Stored
-from runner.metatask.original import DETAILS, ORIGINAL, Names
+from runner.metatask.original import ORIGINAL
+from runner.metatask.original_document import DETAILS, Names, names_of
 
 Version = Literal["main", "paper"]
 """The paper's format, or that of the later package (its branch main)."""
@@ -51,7 +52,7 @@ def write(metatask: Metatask, path: Path, version: Version = "main") -> None:
     """
     _check(metatask, version)
     extra = metatask.constraints.get(ORIGINAL, {})
-    names = Names(postfix=str(extra.get("fold_postfix", "fold")).lstrip("."))
+    names = names_of(extra)
     table = _table(metatask, names)
     document = _document(metatask, names, extra, version)
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -60,6 +60,18 @@ def test_the_originals_metatasks_round_trip(
     assert_same_files(path, written.with_suffix(".csv"))
 
 
+FINGERPRINTS = {
+    "-3": "c0dd375efc96977edf1760bbf1b7096d9f4ed855d7fabd71f5bbe69a39033b58",
+    "-13": "49003a58b7020925ff4bc42233cafc794a7ab53a29c3a981fb1c001c52fab093",
+}
+"""A change of these makes every stored evaluation on a metatask void."""
+
+
+@pytest.mark.parametrize(("name", "digest"), FINGERPRINTS.items())
+def test_fingerprints_stay(originals: Path, name: str, digest: str) -> None:
+    assert fingerprint(original.read(originals / f"metatask_{name}.csv")) == digest
+
+
 def test_what_is_read_is_what_pandas_reads(originals: Path) -> None:
     path = originals / "metatask_-13.csv"
     frame = pd.read_csv(path, dtype=str, keep_default_na=False)
@@ -97,6 +109,27 @@ def test_validation_predictions_and_odd_labels_round_trip(
     document["confidence_prefix"] = "confidence."
     path.write_text(json.dumps(document))
     same(original.read(path), with_validation)
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        ([1, 2, 3], "has row 3, which the fold tests"),
+        ([1, 2, 60], "should be different rows of 60"),
+        ([1, 1], "should be different rows of 60"),
+        ([], "no row has validation predictions"),
+    ],
+)
+def test_validation_rows_are_of_the_training_part(
+    with_validation: Metatask, tmp_path: Path, rows: list[int], said: str
+) -> None:
+    path = tmp_path / "metatask_-7.json"
+    original_writing.write(with_validation, path)
+    document = json.loads(path.read_text("utf-8"))
+    document["validation_indices"]["0"] = rows
+    path.write_text(json.dumps(document))
+    with pytest.raises(InputError, match=f"'validation_indices' of fold 0.* {said}"):
+        original.read(path)
 
 
 numbers = st.floats(0, 1, allow_subnormal=True)
@@ -188,6 +221,10 @@ def pair(metatask: Metatask, tmp_path: Path) -> Path:
         ({"folds": [0, 1]}, "has 60 rows, the JSON file's folds have 2"),
         ({"folds": [0, 2] * 30}, "fold 1 of folds 0 to 2 tests no row"),
         ({"folds": ["a"]}, "'folds' should be a list of whole numbers"),
+        ({"predictors": ["m0", "m0"]}, "'predictors' has 'm0' twice"),
+        ({"feature_names": "x"}, "'feature_names' should be a list"),
+        ({"selection_constraints": []}, "'selection_constraints' should be an object"),
+        ({"class_labels": ["NA"]}, "two classes or more"),
         ({"class_labels": ["NA", "TRUE"]}, "column 'confidence.None.m0' is none that the JSON"),
         ({"class_labels": ["NA", "None", "TRUE", "x"]}, "lacks column 'confidence.x.m0'"),
         ({"feature_names": ["x", "whole", "txt"]}, "lacks column 'txt': did you mean 'text'?"),
