@@ -17,6 +17,10 @@ _FORMS = (
     "a system is a name, one name with its parameters, such as `C-BDT: {leaves: [8, 32]}`, or "
     "`estimator: package.module:Class` with its `grid`"
 )
+_OWN = (
+    "a class of your own stands once for each choice of its values: for its defaults give its "
+    "`estimator` again, with another `name` and no `grid`"
+)
 
 
 @dataclass(frozen=True)
@@ -48,12 +52,13 @@ def read_systems(contents: Any, problems: Problems, folder: Path) -> tuple[Syste
     if not isinstance(contents, list):
         return ()
     entries: dict[str, SystemEntry] = {}
+    own = _own_names(contents)
     for index, content in enumerate(contents):
         location: Location = ("systems", index)
         if isinstance(content, dict) and "estimator" in content:
             entry = _read_estimator(content, location, problems, folder)
         else:
-            entry = _read_system(content, location, problems)
+            entry = _read_system(content, location, problems, own)
         if entry is None:
             continue
         if entry.name in entries:
@@ -63,7 +68,17 @@ def read_systems(contents: Any, problems: Problems, folder: Path) -> tuple[Syste
     return tuple(entries.values())
 
 
-def _read_system(content: Any, location: Location, problems: Problems) -> SystemEntry | None:
+def _own_names(contents: list[Any]) -> frozenset[str]:
+    """What a study calls the systems that are users' own classes."""
+    entries = [one for one in contents if isinstance(one, dict) and "estimator" in one]
+    return frozenset(
+        str(one.get("name") or str(one["estimator"]).rpartition(":")[2]) for one in entries
+    )
+
+
+def _read_system(
+    content: Any, location: Location, problems: Problems, own: frozenset[str]
+) -> SystemEntry | None:
     if isinstance(content, str):
         name, place = content, location
         values: Any = {}
@@ -72,6 +87,9 @@ def _read_system(content: Any, location: Location, problems: Problems) -> System
         place = (*location, name)
     else:
         problems.add(location, f"{_FORMS}, not {shown(content)}")
+        return None
+    if str(name).removesuffix(DEFAULT) in own:
+        problems.add(place, f"{name!r}: {_OWN}")
         return None
     try:
         found = family(name)

@@ -68,3 +68,16 @@ def quiet() -> Iterator[None]:
     finally:
         tune.setLevel(level)
         worker.print_to_stdstream = emit
+
+
+@contextmanager
+def own_sigterm() -> Iterator[None]:
+    """Keep Ray from taking SIGTERM over while it starts: its own way ends this process at once."""
+    from ray._private import utils
+
+    install = utils.set_sigterm_handler
+    utils.set_sigterm_handler = lambda handler: None
+    try:
+        yield
+    finally:
+        utils.set_sigterm_handler = install

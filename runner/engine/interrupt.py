@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import signal
+import sys
 import threading
 from types import FrameType, TracebackType
 from typing import Any
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
+_AGAIN_SECONDS = 0.1
 
 
 class Halt(BaseException):
@@ -37,9 +39,11 @@ class Interruption:
         self.asked = False
         self._at_once = False
         self._before: dict[int, Any] = {}
+        self._tell_unraisable = sys.unraisablehook
 
     def __enter__(self) -> Interruption:
         self._before = self._install()
+        self._tell_unraisable, sys.unraisablehook = sys.unraisablehook, self._swallowed
         return self
 
     def __exit__(
@@ -50,6 +54,7 @@ class Interruption:
     ) -> None:
         for number, handler in self._before.items():
             signal.signal(number, handler)
+        sys.unraisablehook = self._tell_unraisable
 
     def insist(self) -> None:
         """Take the signals again: Ray, when it starts, puts handlers of its own in their place."""
@@ -79,3 +84,20 @@ class Interruption:
         first, self.asked = not self.asked, True
         if first and self._at_once:
             raise Halt
+
+    def _swallowed(self, unraisable: sys.UnraisableHookArgs) -> None:
+        """Stop a little later where the signal came within a destructor or a callback from C.
+
+        An exception ends there, and would be told as a fault.
+        """
+        if unraisable.exc_type is not Halt:
+            self._tell_unraisable(unraisable)
+            return
+        timer = threading.Timer(_AGAIN_SECONDS, self._again)
+        timer.daemon = True
+        timer.start()
+
+    def _again(self) -> None:
+        if self._at_once:
+            self.asked = False
+            signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGTERM)

@@ -15,7 +15,7 @@ from runner.engine.bench import Bench, Conditions, Task
 from runner.engine.capacity import Capacity, Node, fitted
 from runner.engine.cluster import joined_cluster, ray_nodes
 from runner.engine.dispatch import Dispatcher
-from runner.engine.environment import close_to_others, prepare, quiet
+from runner.engine.environment import close_to_others, own_sigterm, prepare, quiet
 from runner.engine.interrupt import Halt, Interruption
 from runner.engine.janitor import driver_folder, sweep_node
 from runner.engine.job import Observer, Settings, Sink, Source, Summary
@@ -78,7 +78,7 @@ def run(
                 close_to_others()
             sweep_node()
             progress.interruption.at_once(True)
-            with quiet(), _connected(settings):
+            with quiet(), own_sigterm(), _connected(settings):
                 progress.interruption.insist()
                 progress.interruption.at_once(False)
                 try:

@@ -18,6 +18,7 @@ from sklearn.base import BaseEstimator, is_classifier
 from runner.errors import InputError, suggestion
 from runner.models.family import Choice, Family, Free, Parameter, Value, checked_values
 from runner.models.provenance import installed, provenance
+from runner.models.trial import try_import
 from runner.models.whole_fit import Build
 
 SEED = ("random_state",)
@@ -47,8 +48,8 @@ class OutsideClass:
                 ``sys.path``, so that the processes that fit find them too.
 
         Raises:
-            InputError: There is no such module or class, its module can't be imported, or it is
-                no classifier.
+            InputError: There is no such module or class, its module can't be imported, crashes
+                or hangs there, or the class is no classifier.
         """
         found = load_class(origin, folder)
         if not _classifies(found):
@@ -138,7 +139,23 @@ class OutsideClass:
         try:
             family.estimator(first, seed=0, threads=1)
         except Exception as error:
-            raise InputError(f"{self.name} can't be made: {_told(error)}") from None
+            raise InputError(f"{self.name} can't be made: {_told(error)}{self._needs()}") from None
+
+    def _needs(self) -> str:
+        """What to do about parameters without a default, which a grid of scalars may not hold."""
+        signature = inspect.signature(self.found).parameters.values()
+        needed = [
+            repr(one.name)
+            for one in signature
+            if one.default is inspect.Parameter.empty and one.kind not in _ANY
+        ]
+        if not needed:
+            return ""
+        return (
+            f"; {' and '.join(needed)} {'has' if len(needed) == 1 else 'have'} no default: give "
+            "values in the grid, or wrap it in a class of your own that sets them "
+            "(docs/extending.md)"
+        )
 
     def _swept(self, name: str, values: Sequence[Value]) -> Parameter | Choice | Free:
         known: Any = self.parameter(name)
@@ -162,21 +179,16 @@ def load_class(origin: str, folder: Path | None = None) -> type:
         folder: As ``OutsideClass.load`` has it.
 
     Raises:
-        InputError: There is no such module or class, or its module can't be imported.
+        InputError: There is no such module or class, or its module can't be imported, crashes or
+            hangs there.
     """
     name, _, attribute = origin.partition(":")
     if not all(part.isidentifier() for part in (*name.split("."), attribute)):
-        raise InputError(
-            f"a class is named package.module:Class{_respelt(origin)}, not {origin!r}"
-        )
+        raise InputError(f"a class is named package.module:Class{_respelt(origin)}, not {origin!r}")
     module = _module(name, folder)
     found = getattr(module, attribute, None)
     if not isinstance(found, type):
-        public = {key: value for key, value in vars(module).items() if key[0] != "_"}
-        classes = [key for key, value in public.items() if isinstance(value, type)]
-        raise InputError(
-            f"module {name!r} has no class {attribute!r}: {suggestion(attribute, classes)}"
-        )
+        raise InputError(_no_class(name, attribute, module))
     return found
 
 
@@ -185,6 +197,7 @@ def _module(name: str, folder: Path | None) -> Any:
         # Last: a study's neighbours hide no installed package.
         sys.path.append(place)
     importlib.invalidate_caches()
+    try_import(name)
     try:
         # What a module prints isn't a command's result.
         with contextlib.redirect_stdout(sys.stderr):
@@ -195,6 +208,17 @@ def _module(name: str, folder: Path | None) -> Any:
         raise InputError(_missing(error.name, folder)) from None
     except (Exception, SystemExit) as error:
         raise InputError(f"module {name!r} can't be imported: {_told(error)}") from None
+
+
+def _no_class(name: str, attribute: str, module: Any) -> str:
+    if callable(getattr(module, attribute, None)):
+        return (
+            f"{name}:{attribute} is a function, not a class: an estimator is a class with "
+            "fit(X, y) and decision_function(X) or predict_proba(X)"
+        )
+    public = {key: value for key, value in vars(module).items() if key[0] != "_"}
+    classes = [key for key, value in public.items() if isinstance(value, type)]
+    return f"module {name!r} has no class {attribute!r}: {suggestion(attribute, classes)}"
 
 
 def _missing(name: str, folder: Path | None) -> str:

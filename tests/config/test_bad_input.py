@@ -116,6 +116,7 @@ def test_the_study_that_the_cases_start_from_is_right(tmp_path: Path) -> None:
         ("  seconds: 60", "  seconds: 1 h", 17, ["seconds must be a number", "'1 h'"]),
         ("memory: 2GB", "memory: 2 gigs", 16, ["memory must be a size such as 2GB", "2 gigs"]),
         ("memory: 2GB", "memory: 2", 16, ["memory of 2 bytes", "2GB"]),
+        ("memory: 2GB", "memory: 1MB", 16, ["memory of 1,000,000 bytes", "7 MiB"]),
         ("memory: 2GB", "memory: true", 16, ["memory must be a size"]),
         ("    target: y", "    target: 5", 7, ["target must be text", "5"]),
         ("    target: y", "    target:", 7, ["key 'target' has no value"]),

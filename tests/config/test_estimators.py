@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import itertools
+import contextlib
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import psutil
 import pytest
 
 from runner.config import SweepStudy, load_study
 from runner.errors import InputError
 from runner.models import FAMILIES
+from runner.models.trial import try_import
 
 CENTRES = """\
 import numpy as np
@@ -46,14 +48,13 @@ BROKEN = {
     "needs": "import zz",
 }
 CLASS = "estimator: 'OWN:Centres'\n    NEXT"
-_numbers = itertools.count()
 
 
 @pytest.fixture
 def own(tmp_path: Path) -> Iterator[str]:
-    """The name of a module beside the study that no other test has."""
+    """The name of a module beside the study, one in all tests: it is tried and imported once."""
     before = list(sys.path)
-    name = f"own_{next(_numbers)}"
+    name = "own_centres"
     (tmp_path / f"{name}.py").write_text(CENTRES)
     yield name
     sys.path[:] = before
@@ -145,12 +146,25 @@ def test_what_is_no_system_is_told(tmp_path: Path, system: str, words: list[str]
     assert all(word in message for word in words), message
 
 
+def test_a_class_of_ones_own_has_no_default_system(tmp_path: Path, own: str) -> None:
+    for entry in (f"{{estimator: '{own}:Centres'}}", f"{{estimator: '{own}:Mute', name: Centres}}"):
+        line, message = complaint(tmp_path, "Centres@default", entry)
+        assert (line, "'Centres@default'" in message) == (5, True)
+        assert "another `name` and no `grid`" in message
+
+
 @pytest.mark.parametrize(
     ("keys", "line", "words"),
     [
         ("estimator: 'OWN:Centre'", 5, ["has no class 'Centre'", "did you mean 'Centres'"]),
         ("estimator: 'OWN.Centres'", 5, ["package.module:Class", "such as 'OWN:Centres'"]),
         ("estimator: 'OWN:np'", 5, ["has no class 'np'", "'Centres'"]),
+        ("estimator: 'numpy:mean'", 5, ["numpy:mean is a function, not a class", "fit(X, y)"]),
+        (
+            "estimator: 'sklearn.ensemble:VotingClassifier'",
+            5,
+            ["can't be made", "'estimators' has no default", "wrap it in a class of your own"],
+        ),
         ("estimator: 'OWNN:Centres'", 5, ["no module 'OWNN'", "did you mean 'OWN'"]),
         ("estimator: 'qqqqqq:C'", 5, ["no module 'qqqqqq'", "installed"]),
         ("estimator: 'sklearn.ensembl:C'", 5, ["'sklearn' has no module 'ensembl'", "ensemble'"]),
@@ -214,3 +228,36 @@ def test_what_a_module_prints_is_no_result(
     study(tmp_path, f"estimator: '{own}_prints:Centres'")
     out, err = capsys.readouterr()
     assert (out, err) == ("", "loud\n")
+
+
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        ("import ctypes\nctypes.string_at(0)", "signal 11 (SIGSEGV)"),
+        ("import os\nos._exit(0)", "exit status 0"),
+        ("import os\nos.kill(os.getpid(), 9)", "signal 9 (SIGKILL)"),
+    ],
+)
+def test_a_module_that_ends_python_ends_only_itself(
+    tmp_path: Path, own: str, source: str, words: str
+) -> None:
+    (tmp_path / f"{own}_fatal.py").write_text(source)
+    line, message = complaint(tmp_path, f"estimator: '{own}_fatal:X'")
+    assert line == 5
+    assert f"'{own}_fatal' ends Python when it is imported: {words}" in message
+
+
+def test_a_module_that_hangs_is_told_and_leaves_nothing(tmp_path: Path) -> None:
+    (tmp_path / "hangs.py").write_text(
+        "import subprocess\nchild = subprocess.Popen(['sleep', '60'])\n"
+        f"open({str(tmp_path / 'pid')!r}, 'w').write(str(child.pid))\nchild.wait()\n"
+    )
+    sys.path.append(str(tmp_path))
+    try:
+        with pytest.raises(InputError, match="'hangs' isn't imported after 2 s"):
+            try_import("hangs", deadline=2)
+    finally:
+        sys.path.remove(str(tmp_path))
+    pid = int((tmp_path / "pid").read_text())
+    with contextlib.suppress(psutil.NoSuchProcess):
+        psutil.Process(pid).wait(5)

@@ -139,7 +139,7 @@ def test_quickstart_is_a_right_study() -> None:
         ("500MB", 500 * 10**6),
         ("1.5 GB", 15 * 10**8),
         ("512mib", 512 * 2**20),
-        (3_000_000, 3_000_000),
+        (30_000_000, 30_000_000),
     ],
 )
 def test_memory(text: str | int, size: int) -> None:

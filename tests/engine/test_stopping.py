@@ -105,13 +105,19 @@ def test_killed_driver_leaves_nothing(driver: Driver) -> None:
     assert not os.listdir(driver.scratch)
 
 
-def test_driver_interrupted_while_ray_starts(driver: Driver) -> None:
+@pytest.mark.parametrize(
+    ("number", "processes"), [(signal.SIGINT, 3), (signal.SIGTERM, 3), (signal.SIGTERM, 6)]
+)
+def test_driver_interrupted_while_ray_starts(
+    driver: Driver, number: signal.Signals, processes: int
+) -> None:
     until = time.monotonic() + 30
-    while len(driver.alive()) < 3 and time.monotonic() < until:
+    while len(driver.alive()) < processes and time.monotonic() < until:
         time.sleep(0.05)
-    driver.process.send_signal(signal.SIGINT)
+    driver.process.send_signal(number)
     output, _ = driver.process.communicate(timeout=30)
     assert output.splitlines() == ["interrupted"]
+    assert driver.process.returncode == 0
     driver.wait_for_the_end_of_all(5)
     assert not os.listdir(driver.scratch)
 

@@ -13,6 +13,7 @@ from sklearn.metrics import roc_auc_score
 
 CREDIT = Path(__file__).parents[1] / "data" / "credit-g.parquet"
 SYSTEMS = ("C-AP", "C-LR")
+PLANNED = 3 * (2 + 2) + 2
 STUDY = """
 kind: sweep
 name: {name}
@@ -26,7 +27,7 @@ tasks:
     {keys}
 systems:
   - C-AP: {{iterations: [1, 10], learning_rate: [1.0]}}
-  - C-LR: {{l1: [0], l2: [0.1, 1], memory: [20]}}
+  - C-LR: {{l1: [0], l2: [0.1, 1], tolerance: [1.0e-7], memory: [20]}}
 folds: 3
 sandbox: {{cpus: 1, memory: 2GB, seconds: 600}}
 """
@@ -51,7 +52,7 @@ def played(tmp_path_factory: pytest.TempPathFactory, make_folder: Any) -> tuple[
     for name, keys in (("labelled", ""), ("hidden", "id: number\n    submission: [Id, Bad]")):
         study = folder.study(STUDY.format(name=name, keys=keys), f"{name}.yaml")
         said = folder.sweep(study, name)
-        assert said["outcomes"] == {"ok": 3 * 4 + 2}
+        assert said["outcomes"] == {"ok": PLANNED}
         done = folder.run("report", "--results", name)
         assert done.returncode == 0, done.stderr
     return folder, test
@@ -86,7 +87,7 @@ def test_hidden_labels_change_no_other_score(played: tuple[Any, pd.DataFrame]) -
     )  # fmt: skip
     assert refits == [{"outcome": "ok", "reason": None, "score": None, "timed": True}] * 2
     again = folder.sweep(folder.path / "hidden.yaml", "hidden")
-    assert (again["computed"], again["reused"]) == (0, 14)
+    assert (again["computed"], again["reused"]) == (0, PLANNED)
     assert folder.run("results", "check", "--results", "hidden").returncode == 0
 
 
@@ -104,7 +105,7 @@ def test_a_score_is_awaited_until_it_is_entered(played: tuple[Any, pd.DataFrame]
     entered = {found["system"]: found["entered"] for found in report["submissions"]}
     assert entered == {"C-AP": 0.7, "C-LR": None}
     assert "awaited for C-LR:" in answers.read_text()
-    header, first, *_ = read(folder.path / "hidden" / "report" / "tables" / "table8.csv")
-    assert dict(zip(header, first, strict=True)) | {"platform": "Azure"} == {
-        "platform": "Azure", "model": "C-AP", "dataset": "credit", "auc": "0.7", "rank": "2"
-    }  # fmt: skip
+    header, *lines = read(folder.path / "hidden" / "report" / "tables" / "table8.csv")
+    (row,) = (line for line in lines if "C-AP" in line)
+    found = dict(zip(header, row, strict=True))
+    assert (found["dataset"], found["auc"], found["rank"]) == ("credit", "0.7", "2")
