@@ -18,9 +18,9 @@ from runner.report.page import Content
 from runner.report.progress import Progress, ProgressReader
 from runner.store import Store
 
-ROWS_SHARE = 0.02
+ROWS_SHARE = 0.03
 """The share of a core that asking how far the run is may take."""
-TABLES_SHARE = 0.03
+TABLES_SHARE = 0.02
 """The same of making tables and charts."""
 
 
