@@ -95,4 +95,5 @@ def _codes(column: pa.Array) -> np.ndarray:
     known = pc.unique(column.drop_null())
     ordered = known.take(pc.sort_indices(known))
     found = pc.index_in(column, value_set=ordered)
-    return pc.fill_null(found, len(ordered)).to_numpy(zero_copy_only=False).astype(np.int64)
+    codes = pc.fill_null(found, len(ordered)).to_numpy(zero_copy_only=False)
+    return np.asarray(codes, dtype=np.int64)

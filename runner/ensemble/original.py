@@ -156,7 +156,7 @@ def _made(name: str, state: np.random.RandomState) -> Technique | Oracle:
     from runner.ensemble.registry import TECHNIQUES
 
     if name == "SBA":
-        return OriginalSingleBest()
+        return OriginalSingleBest("hard_auc")
     if name == "ES":
         return OriginalSelection(random_ties=True, random_state=state)
     parameters = {"forest": "scikit-learn"} if name in _MISALIGNED else {}
@@ -164,7 +164,10 @@ def _made(name: str, state: np.random.RandomState) -> Technique | Oracle:
 
 
 class OriginalSingleBest(SingleBest):
-    """The first model of the greatest AUROC of predicted classes, as scikit-learn rounds it."""
+    """The first model of the greatest AUROC, as scikit-learn rounds it.
+
+    The exact values tell which models may be that, and only these are computed again.
+    """
 
     def fit(
         self,
@@ -175,20 +178,22 @@ class OriginalSingleBest(SingleBest):
     ) -> OriginalSingleBest:
         from sklearn.preprocessing import label_binarize
 
+        super().fit(confidences, predictions, y)
+        near = np.flatnonzero(self.scores_ >= self.scores_.max() - _ROUNDING)
         _, first = np.unique(y, return_index=True)
         classes = y[np.sort(first)]
         true = label_binarize(y, classes=classes)
-        self.scores_ = np.array(
-            [_rounded_auc(true, label_binarize(one, classes=classes)) for one in predictions]
-        )
-        self.best_ = int(self.scores_.argmax())
+        rounded = [
+            _rounded_auc(true, label_binarize(predictions[one], classes=classes)) for one in near
+        ]
+        self.best_ = int(near[np.argmax(rounded)])
         return self
 
 
 class OriginalSelection(EnsembleSelection):
     """Ensemble selection whose ties are those of scikit-learn's rounded AUROC.
 
-    The exact values tell which candidates may tie, and only these are computed again.
+    Only candidates that may tie are computed again, as above.
     """
 
     def _best(self, mean: Any, scores: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -203,7 +208,7 @@ class OriginalSelection(EnsembleSelection):
         rounded = np.array(
             [_rounded_auc(true, one[:, 1] if classes == 2 else one) for one in means]
         )
-        return near[rounded == rounded.max()]
+        return np.asarray(near[rounded == rounded.max()])
 
 
 def _rounded_auc(true: np.ndarray, scores: np.ndarray) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -47,6 +48,7 @@ class Listing:
         needs_features: Whether it reads the task's features, given its parameters.
         libraries: The distributions that its numbers rest on.
         preload: Modules to import, and compile, before its clock starts.
+        extra: The extra of this package that has to be installed for it, of that module's name.
     """
 
     name: str
@@ -59,6 +61,7 @@ class Listing:
     needs_features: Callable[[Mapping[str, Any]], bool] = _never
     libraries: tuple[str, ...] = ()
     preload: tuple[str, ...] = ()
+    extra: str = ""
 
     def make(self, parameters: Mapping[str, Any], seed: Any = 0) -> Technique | Oracle:
         """One to be fitted.
@@ -68,8 +71,12 @@ class Listing:
             seed: Of its random numbers, or the RandomState that they are drawn from.
 
         Raises:
-            InputError: It takes no such parameter, or not that value.
+            InputError: It takes no such parameter, or not that value, or isn't installed.
         """
+        if self.extra and importlib.util.find_spec(self.extra) is None:
+            raise InputError(
+                f"{self.name} needs the package {self.extra}: pip install 'runner[{self.extra}]'"
+            )
         for name in parameters:
             if name not in self.parameters:
                 raise InputError(
@@ -154,6 +161,28 @@ TECHNIQUES: Mapping[str, Listing] = {
             needs_features=_always,
             libraries=_SKLEARN,
             preload=(_FOREST, "sklearn.ensemble"),
+        ),
+        Listing(
+            "KNORA-E",
+            "nearest oracles, intersected",
+            f"{_PACKAGE}.knora:KnoraEliminate",
+            parameters={"neighbours": 7},
+            seeded=True,
+            needs_features=_always,
+            libraries=(*_SKLEARN, "deslib"),
+            preload=("deslib.des.knora_e",),
+            extra="deslib",
+        ),
+        Listing(
+            "KNORA-U",
+            "nearest oracles, united",
+            f"{_PACKAGE}.knora:KnoraUnion",
+            parameters={"neighbours": 7},
+            seeded=True,
+            needs_features=_always,
+            libraries=(*_SKLEARN, "deslib"),
+            preload=("deslib.des.knora_u",),
+            extra="deslib",
         ),
     )
 }

@@ -22,7 +22,8 @@ def vote_shares(
     places = predictions.astype(np.int64) + np.arange(rows) * classes
     chosen = places if voters is None else places[voters]
     votes = np.bincount(chosen.ravel(), minlength=rows * classes).reshape(rows, classes)
-    return votes / votes.sum(axis=1, keepdims=True)
+    shares: np.ndarray = votes / votes.sum(axis=1, keepdims=True)
+    return shares
 
 
 class Voting:

@@ -128,7 +128,7 @@ def best_cut(
     Returns:
         What is reached, and the place among the rows of the last one on the left; -1 for none.
     """
-    cut = np.int64(-1)
+    cut: Number = np.int64(-1)
     left[:] = 0.0
     blocks = len(left) // LANES
     count, square, projection = 0.0, 0.0, 0.0
