@@ -50,16 +50,19 @@ def line_of(lines: Mapping[Location, int], location: Location) -> int:
     return lines.get(location, 1)
 
 
-def read_document(path: Path) -> Document:
+def read_document(path: Path, what: str = "a study") -> Document:
     """Read a file in YAML 1.2.
+
+    Args:
+        what: What the file should be, for messages.
 
     Raises:
         InputError: If it can't be read, isn't YAML, is empty, or gives a key twice.
     """
-    text = _read(path)
+    text = _read(path, what)
     root = _composed(path, text)
     if root is None:
-        raise InputError("the file is empty; a study's keys are expected", file=path, line=1)
+        raise InputError(f"the file is empty; {what}'s keys are expected", file=path, line=1)
     builder = _Builder(path)
     try:
         content = builder.build(root, ())
@@ -68,12 +71,12 @@ def read_document(path: Path) -> Document:
     return Document(path, text, content, builder.lines, builder.scalars)
 
 
-def _read(path: Path) -> str:
+def _read(path: Path, what: str) -> str:
     try:
         with path.open("rb") as file:
             content = file.read(MOST_BYTES + 1)
         if len(content) > MOST_BYTES:
-            raise InputError(f"is larger than {MOST_BYTES >> 20} MiB: no study's file", file=path)
+            raise InputError(f"is larger than {MOST_BYTES >> 20} MiB: not {what}", file=path)
         return content.decode("utf-8-sig")
     except FileNotFoundError:
         folder = path.parent
@@ -81,7 +84,7 @@ def _read(path: Path) -> str:
         hint = f"there is no such file: {suggestion(path.name, near)}" if near else "no such file"
         raise InputError(hint, file=path) from None
     except IsADirectoryError:
-        raise InputError("is a folder; a study is a YAML file", file=path) from None
+        raise InputError(f"is a folder; {what} is a YAML file", file=path) from None
     except UnicodeDecodeError as error:
         line = error.object[: error.start].count(b"\n") + 1
         raise InputError("is not UTF-8 text", file=path, line=line) from None

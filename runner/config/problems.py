@@ -55,7 +55,7 @@ class Problems:
         self, keys: type[_M], content: Mapping[str, Any], location: Location
     ) -> _M | None:
         """The content as a model, or None after its problems are noted."""
-        empty = [name for name in keys.model_fields if content.get(name, "") is None]
+        empty = [name for name in _names(keys) if content.get(name, "") is None]
         for name in empty:
             self.add((*location, name), f"key {name!r} has no value; give one or leave it out")
         try:
@@ -76,7 +76,7 @@ class Problems:
             case "missing":
                 self.add(place, f"key {label!r} is missing", missing=True)
             case "extra_forbidden":
-                valid = _model_at(keys, within[:-1]).model_fields
+                valid = _names(_model_at(keys, within[:-1]))
                 self.add(place, f"unknown key {label!r}: {suggestion(label, valid)}")
             case "value_error":
                 self.add(place, f"{label} {details['ctx']['error']}")
@@ -103,6 +103,11 @@ def shown(value: object) -> str:
         return "a list"
     text = repr(value)
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
+
+
+def _names(keys: type[BaseModel]) -> list[str]:
+    """The keys as a file has them."""
+    return [found.alias or name for name, found in keys.model_fields.items()]
 
 
 def _model_at(keys: type[BaseModel], location: Location) -> type[BaseModel]:

@@ -1,0 +1,29 @@
+"""Conditions on models: their language, the labels they need, and their verdicts.
+
+From a file (:func:`load_ci_file`) comes a :class:`Guarantee`, from that a :class:`Plan`
+(:func:`make_plan`), and from plan and predictions a judgement (:func:`judge`). All of it is
+mathematics on plain data: nothing here reads predictions, keeps a ledger or prints.
+"""
+
+from runner.ci.condition import Clause, Condition, Variable
+from runner.ci.file import CiFile, load_ci_file
+from runner.ci.grammar import parse_condition
+from runner.ci.guarantee import Guarantee
+from runner.ci.intervals import Mode, Truth
+from runner.ci.multiplicity import Reuse
+from runner.ci.plan import Plan, make_plan
+
+__all__ = [
+    "CiFile",
+    "Clause",
+    "Condition",
+    "Guarantee",
+    "Mode",
+    "Plan",
+    "Reuse",
+    "Truth",
+    "Variable",
+    "load_ci_file",
+    "make_plan",
+    "parse_condition",
+]

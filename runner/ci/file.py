@@ -1,0 +1,228 @@
+"""A condition's file: the ``ml`` section of a .travis.yml, or a ci.yaml with the same keys."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, cast
+
+from runner.ci.condition import Condition, exact
+from runner.ci.grammar import parse_condition
+from runner.ci.guarantee import Guarantee
+from runner.ci.intervals import Mode
+from runner.ci.multiplicity import Change, Kind, Reuse
+from runner.ci.schema import ConditionKeys, MailKeys, TestSetKeys, split_adaptivity
+from runner.config.document import Document, Location, line_of, read_document
+from runner.config.problems import Problems, shown
+from runner.errors import InputError
+
+SECTION = "ml"
+
+
+@dataclass(frozen=True)
+class TestSet:
+    """The test set that is in use.
+
+    Attributes:
+        labels: The file of its labels.
+        pool: The file of its rows without labels, of which ``d`` is estimated.
+    """
+
+    __test__ = False
+
+    name: str
+    labels: Path | None
+    pool: Path | None
+
+
+@dataclass(frozen=True)
+class MailServer:
+    """Where mail goes through; user and password are in the environment."""
+
+    host: str
+    port: int
+    sender: str
+
+
+@dataclass(frozen=True)
+class CiFile:
+    """What a condition's file asks for.
+
+    Attributes:
+        path: The file, as it was named; paths in it are relative to its folder.
+        script: The command that writes the predictions.
+        recipient: Who gets the verdicts of adaptivity ``none``.
+        bound: One of :data:`runner.ci.bounds.NAMES`.
+        lines: Where in the file everything stands; ``line`` reads it.
+    """
+
+    path: Path
+    script: str | None
+    guarantee: Guarantee
+    recipient: str | None
+    bound: str
+    testset: TestSet | None
+    ledger: Path | None
+    mail: MailServer | None
+    lines: Mapping[Location, int] = field(repr=False, compare=False)
+
+    def line(self, key: str) -> int:
+        """The line on which a key of the section stands."""
+        return line_of(self.lines, (key,))
+
+
+def load_ci_file(path: Path) -> CiFile:
+    """Read and check a condition's file; no other file is opened.
+
+    Raises:
+        InputError: With file and line, for the first thing in the file that is wrong.
+    """
+    section = _section(read_document(path, "a condition"))
+    problems = Problems(section)
+    keys = problems.validated(ConditionKeys, section.content, ())
+    condition = _condition(section, problems)
+    if keys is not None:
+        _check_together(keys, problems)
+    problems.raise_first()
+    assert keys is not None
+    assert condition is not None
+    kind, recipient = split_adaptivity(keys.adaptivity)
+    first = cast(Change, keys.first or "pass")
+    folder = path.parent
+    return CiFile(
+        path=path,
+        script=keys.script,
+        guarantee=Guarantee(
+            condition,
+            # 1 - 0.9999 as it is written, without the digits that a subtraction invents.
+            delta=float(1 - exact(keys.reliability)),
+            mode=cast(Mode, keys.mode),
+            reuse=Reuse(cast(Kind, kind), keys.steps, first, keys.passes),
+            difference=keys.difference,
+        ),
+        recipient=recipient,
+        bound=keys.bound,
+        testset=_testset(keys.testset, folder),
+        ledger=None if keys.ledger is None else folder / keys.ledger,
+        mail=_mail(keys.smtp),
+        lines=section.lines,
+    )
+
+
+def _section(document: Document) -> Document:
+    """The part of a document that is a condition's, as a document of its own."""
+    content = document.content
+    if not isinstance(content, dict):
+        raise InputError(
+            f"a condition's file is keys and values, not {shown(content)}",
+            file=document.path,
+            line=1,
+        )
+    if SECTION not in content:
+        if "condition" not in content and "language" in content:
+            raise InputError(
+                f"has no section {SECTION!r}; a .travis.yml needs one for conditions",
+                file=document.path,
+                line=1,
+            )
+        return document
+    return _part(document, content[SECTION])
+
+
+def _part(document: Document, content: Any) -> Document:
+    """The ``ml`` section: a mapping, or as the paper prints it a list of single keys."""
+    if isinstance(content, dict):
+        moved: dict[Location, Location] = {(SECTION,): ()}
+        found = content
+    else:
+        found, moved = _joined(document, content)
+    return Document(
+        document.path,
+        document.text,
+        found,
+        _relocated(document.lines, moved),
+        _relocated(document.scalars, moved),
+    )
+
+
+def _joined(document: Document, content: Any) -> tuple[dict[str, Any], dict[Location, Location]]:
+    if not isinstance(content, list):
+        raise InputError(
+            f"the section {SECTION!r} holds keys and values, not {shown(content)}",
+            file=document.path,
+            line=document.line((SECTION,)),
+        )
+    found: dict[str, Any] = {}
+    moved: dict[Location, Location] = {(SECTION,): ()}
+    for index, item in enumerate(content):
+        line = document.line((SECTION, index))
+        if not isinstance(item, dict):
+            raise InputError(
+                f"an item of {SECTION!r} is `key: value`, not {shown(item)}",
+                file=document.path,
+                line=line,
+            )
+        for key in item:
+            if key in found:
+                raise InputError(
+                    f"key {key!r} stands twice; give it once", file=document.path, line=line
+                )
+        found.update(item)
+        moved[(SECTION, index)] = ()
+    return found, moved
+
+
+def _relocated(
+    values: Mapping[Location, Any], moved: Mapping[Location, Location]
+) -> dict[Location, Any]:
+    deepest = sorted(moved, key=len, reverse=True)
+    relocated: dict[Location, Any] = {}
+    for location, value in values.items():
+        for start in deepest:
+            if location[: len(start)] == start:
+                relocated.setdefault(moved[start] + location[len(start) :], value)
+                break
+    return relocated
+
+
+def _condition(section: Document, problems: Problems) -> Condition | None:
+    text = section.content.get("condition")
+    if not isinstance(text, str):
+        return None
+    try:
+        return parse_condition(text)
+    except InputError as error:
+        problems.add(("condition",), error.message)
+        return None
+
+
+def _check_together(keys: ConditionKeys, problems: Problems) -> None:
+    kind, _ = split_adaptivity(keys.adaptivity)
+    if kind == "none":
+        for name in ("first", "passes"):
+            if getattr(keys, name) is not None:
+                problems.add(
+                    (name,),
+                    f"{name} says when the test set is retired by what the developer was told; "
+                    "with adaptivity none nothing is told, so leave it out",
+                )
+    elif keys.passes is not None and keys.passes > keys.steps:
+        problems.add(("passes",), f"passes must be at most steps ({keys.steps}), not {keys.passes}")
+    elif kind == "full" and keys.first is not None and keys.passes is None:
+        problems.add(
+            ("first",),
+            "first says which verdict retires the test set; with adaptivity full give `passes`, "
+            "after how many, or use firstChange",
+        )
+
+
+def _testset(keys: TestSetKeys | None, folder: Path) -> TestSet | None:
+    if keys is None:
+        return None
+    labels = None if keys.labels is None else folder / keys.labels
+    return TestSet(keys.name, labels, None if keys.pool is None else folder / keys.pool)
+
+
+def _mail(keys: MailKeys | None) -> MailServer | None:
+    return None if keys is None else MailServer(keys.host, keys.port, keys.from_)
