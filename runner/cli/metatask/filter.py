@@ -75,7 +75,7 @@ def command(
     The defaults are the paper's: corrupted models go, and those worse than random; what is left
     needs 10 models and a VBA-SBA gap of 5 %. Exit status 1 where no metatask is left.
 
-    Example: runner metatask filter metatasks/ --output benchmark/ --least-models 5
+    Example: runner metatask filter metatasks/ --output benchmark/
     """
     from runner.metatask import formats
     from runner.metatask.filtering import Rules, apply
