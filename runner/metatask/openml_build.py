@@ -30,7 +30,7 @@ from runner.metatask.metatask import Metatask, Model, Stored
 from runner.metatask.openml_journal import Journal
 from runner.metatask.openml_predictions import Question, Unusable, examine_run
 from runner.metatask.openml_selection import Candidate, named_candidate, ranked
-from runner.openml import UnreachableError
+from runner.openml import Gone, NoResultError, RefusedError, UnreachableError
 
 _PATIENCE = 3
 """Runs of a task that may be out of reach before the server is taken to be."""
@@ -249,12 +249,14 @@ class Builder:
             raise _Lost(lost)
         try:
             run = self._archive.run(candidate.run)
-            if run.task != frame.task.number:
-                raise InputError(f"run {run.number} is of task {run.task}")
+            if (run.task, run.flow) != (frame.task.number, candidate.flow):
+                raise _Lost(f"run {run.number} is of task {run.task} and flow {run.flow}")
             content = self._archive.predictions(run).read_bytes()
-        except UnreachableError:
-            raise
-        except InputError as error:
+        except RefusedError as error:
+            if error.lasting:
+                self._journal.lose(candidate, error.message)
+            raise _Lost(error.message) from error
+        except (Gone, NoResultError) as error:
             self._journal.lose(candidate, error.message)
             raise _Lost(error.message) from error
         name = candidate.flow_name or run.flow_name

@@ -2,7 +2,7 @@
 
 from runner.openml.archive import Archive, TaskFiles
 from runner.openml.records import DatasetRecord, Evaluation, RunRecord, TaskRecord
-from runner.openml.server import Gone, NoResultError, Pace, Server, UnreachableError
+from runner.openml.server import Gone, NoResultError, Pace, RefusedError, Server, UnreachableError
 
 __all__ = [
     "Archive",
@@ -11,6 +11,7 @@ __all__ = [
     "Gone",
     "NoResultError",
     "Pace",
+    "RefusedError",
     "RunRecord",
     "Server",
     "TaskFiles",

@@ -28,6 +28,8 @@ _T = TypeVar("_T")
 _BUSY = (408, 425, 429, 500, 502, 503, 504)
 _GONE = (404, 410)
 _DATABASE_BUSY = 107
+_GENERAL = 110
+"""Codes up to this one are of the interface as a whole, later ones of what was asked for."""
 # Nothing matches: of data, flows, runs, tasks, evaluations and setups, in this order.
 _NO_RESULT = (111, 372, 500, 512, 482, 542, 674)
 _CONNECT_SECONDS = 10.0
@@ -45,7 +47,21 @@ class NoResultError(InputError):
 
 
 class RefusedError(InputError):
-    """The server says no."""
+    """The server says no.
+
+    Args:
+        message: What it says.
+        code: Of its own; None for a bare status.
+    """
+
+    def __init__(self, message: str, code: int | None = None):
+        super().__init__(message)
+        self.code = code
+
+    @property
+    def lasting(self) -> bool:
+        """Whether it will say so again; of the interface as a whole, such as keys, it may not."""
+        return self.code is not None and self.code > _GENERAL
 
 
 class Gone(InputError):
@@ -205,7 +221,7 @@ def _refusal(response: requests.Response, url: str) -> Exception:
     if code in _NO_RESULT:
         return NoResultError(f"the server has nothing at {url}: {message} (code {code})")
     if code is not None:
-        return RefusedError(f"the server refuses {url}: {message} (code {code})")
+        return RefusedError(f"the server refuses {url}: {message} (code {code})", code)
     if response.status_code in _BUSY:
         return _Passing(f"status {response.status_code}", wait=_wait(response))
     if response.status_code in _GONE:
