@@ -6,24 +6,32 @@ mathematics on plain data: nothing here reads predictions, keeps a ledger or pri
 """
 
 from runner.ci.condition import Clause, Condition, Variable
+from runner.ci.estimates import Rows, rows_to_label
 from runner.ci.file import CiFile, load_ci_file
 from runner.ci.grammar import parse_condition
 from runner.ci.guarantee import Guarantee
 from runner.ci.intervals import Mode, Truth
 from runner.ci.multiplicity import Reuse
 from runner.ci.plan import Plan, make_plan
+from runner.ci.verdict import ClauseJudgement, Judgement, check_rows, judge
 
 __all__ = [
     "CiFile",
     "Clause",
+    "ClauseJudgement",
     "Condition",
     "Guarantee",
+    "Judgement",
     "Mode",
     "Plan",
     "Reuse",
+    "Rows",
     "Truth",
     "Variable",
+    "check_rows",
+    "judge",
     "load_ci_file",
     "make_plan",
     "parse_condition",
+    "rows_to_label",
 ]
