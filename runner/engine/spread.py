@@ -6,11 +6,15 @@ reading what a server sent. A call whose worker is killed is made again.
 
 from __future__ import annotations
 
+import importlib
+import os
 import signal
+import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, Protocol, TypeVar
+from functools import partial
+from typing import Protocol, TypeVar
 
 from runner.engine.cluster import joined_cluster
 from runner.engine.environment import close_to_others, prepare, quiet
@@ -41,16 +45,23 @@ class InProcess:
 
 class _OnRay:
     def __init__(self) -> None:
-        self._remote: dict[Callable[..., Any], Any] = {}
-
-    def call(self, function: Callable[[_A], _T], argument: _A) -> Callable[[], _T]:
         import ray
 
-        if function not in self._remote:
-            self._remote[function] = ray.remote(num_cpus=1, max_retries=_RETRIES)(function)
-        reference = self._remote[function].remote(argument)
-        result: Callable[[], _T] = lambda: ray.get(reference)  # noqa: E731
-        return result
+        self._remote = ray.remote(num_cpus=1, max_retries=_RETRIES)(_call)
+        self._get = ray.get
+        self._paths = tuple(os.path.abspath(folder) for folder in sys.path)
+
+    def call(self, function: Callable[[_A], _T], argument: _A) -> Callable[[], _T]:
+        reference = self._remote.remote(
+            self._paths, function.__module__, function.__name__, argument
+        )
+        return partial(self._get, reference)
+
+
+def _call(paths: Sequence[str], module: str, function: str, argument: object) -> object:
+    """On a worker, call what the driver finds along its own path."""
+    sys.path.extend(folder for folder in paths if folder not in sys.path)
+    return getattr(importlib.import_module(module), function)(argument)
 
 
 @contextmanager
