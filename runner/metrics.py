@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from runner.errors import suggestion
+
 Score = Callable[[np.ndarray, np.ndarray, np.ndarray], float]
 """Of true classes (rows,), predicted ones (rows,) and confidences (rows, classes)."""
 
@@ -167,6 +169,17 @@ METRICS = {
     )
 }
 """By name: the names are scikit-learn's where it has one."""
+
+
+def named(name: str) -> Metric:
+    """The metric of a name.
+
+    Raises:
+        ValueError: There is none.
+    """
+    if name not in METRICS:
+        raise ValueError(f"there is no metric {name!r}: {suggestion(name, METRICS)}")
+    return METRICS[name]
 
 
 def one_hot(predictions: np.ndarray, classes: int) -> np.ndarray:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from runner.ensemble.technique import Answer, Part
-from runner.metrics import METRICS
+from runner.metrics import named
 
 
 class SingleBest:
@@ -20,7 +20,7 @@ class SingleBest:
     """
 
     def __init__(self, metric: str = "auc") -> None:
-        self.metric = metric
+        self.metric = named(metric).name
 
     def fit(
         self,
@@ -29,7 +29,7 @@ class SingleBest:
         y: np.ndarray,
         X: np.ndarray | None = None,
     ) -> SingleBest:
-        score = METRICS[self.metric].score
+        score = named(self.metric).score
         self.scores_ = np.array(
             [score(y, hard, soft) for hard, soft in zip(predictions, confidences, strict=True)]
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from runner.ensemble.performance_model import PerformanceModel, errors
+from runner.ensemble.performance_model import PerformanceModel, checked_forest, errors
 from runner.ensemble.technique import Answer
 from runner.ensemble.voting import vote_shares
 
@@ -25,7 +25,7 @@ class DynamicClassifierSelection:
         random_state: int | np.random.RandomState | None = 0,
     ) -> None:
         self.trees = trees
-        self.forest = forest
+        self.forest = checked_forest(forest)
         self.random_state = random_state
 
     def fit(
@@ -69,7 +69,7 @@ class DynamicEnsembleSelection:
     ) -> None:
         self.share = share
         self.trees = trees
-        self.forest = forest
+        self.forest = checked_forest(forest)
         self.random_state = random_state
 
     def fit(

@@ -56,9 +56,12 @@ class _Knora:
         self._known = np.unique(y)
         library = _library(confidences, predictions, y)
         rows = self._rows(X)
-        self._pool = [
-            StoredClassifier(library, one).fit(rows, y) for one in range(len(predictions))
-        ]
+        models = range(len(predictions))
+        self._pool = [StoredClassifier(library, one).fit(rows, y) for one in models]
+        self._selector: Any = self._pool[0]
+        if len(models) == 1:
+            # DESlib refuses to choose from one.
+            return self
         self._selector = adapted(self._selector_class())(
             self._pool,
             k=min(self.neighbours, len(y)),

@@ -114,6 +114,17 @@ class RegressionForest:
 FORESTS = ("own", "scikit-learn")
 
 
+def checked_forest(forest: str) -> str:
+    """The forest's name.
+
+    Raises:
+        ValueError: There is none of that name.
+    """
+    if forest not in FORESTS:
+        raise ValueError(f"forest must be {' or '.join(FORESTS)}, not {forest!r}")
+    return forest
+
+
 class PerformanceModel:
     """A forest from a row's features to the errors of all base models.
 
@@ -130,10 +141,8 @@ class PerformanceModel:
         forest: str = "own",
         random_state: int | np.random.RandomState | None = 0,
     ) -> None:
-        if forest not in FORESTS:
-            raise ValueError(f"forest must be one of {', '.join(FORESTS)}, not {forest!r}")
         self.trees = trees
-        self.forest = forest
+        self.forest = checked_forest(forest)
         self.random_state = random_state
 
     def fit(self, X: np.ndarray | None, errors: np.ndarray) -> PerformanceModel:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from runner.metrics import METRICS
+from runner.metrics import named
 
 _LEAST_BINS = 256
 
@@ -46,8 +46,10 @@ class EnsembleSelection:
         random_ties: bool = False,
         random_state: int | np.random.RandomState | None = 0,
     ) -> None:
+        if iterations < 1 or bags < 0 or not 0 < bag_share <= 1:
+            raise ValueError("iterations must be at least 1, bags 0, and bag_share in (0, 1]")
         self.iterations = iterations
-        self.metric = metric
+        self.metric = named(metric).name
         self.use_best = use_best
         self.bags = bags
         self.bag_share = bag_share
@@ -136,7 +138,7 @@ class _Candidates:
     def __init__(self, confidences: np.ndarray, y: np.ndarray, metric: str) -> None:
         self._confidences = confidences
         self._y = y
-        self._score = METRICS[metric].score
+        self._score = named(metric).score
         self._total = np.zeros(confidences.shape[1:])
 
     def scores(self, size: int) -> np.ndarray:
