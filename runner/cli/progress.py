@@ -86,6 +86,9 @@ class StudyProgress:
 def _left(seconds: float | None) -> str:
     if seconds is None:
         return ""
+    if seconds < 1:
+        # What runs on takes longer than predicted, perhaps up to its limit.
+        return "finishing"
     if seconds < 90:
         return f"about {seconds:.0f} s left"
     if seconds < 5400:

@@ -88,7 +88,7 @@ def _read_system(
     else:
         problems.add(location, f"{_FORMS}, not {shown(content)}")
         return None
-    if str(name).removesuffix(DEFAULT) in own:
+    if str(name).removesuffix(DEFAULT) in own - FAMILIES.keys():
         problems.add(place, f"{name!r}: {_OWN}")
         return None
     try:

@@ -93,10 +93,11 @@ def _predictions(
         return None
     asked = {"system": pair["system"], "configuration": pair["configuration"]}
     asked |= {"run_id": run_id, "fingerprint": submission.fingerprint}
-    for refit in store.query(_REFIT, asked).to_pylist():
-        for found in store.query(_PREDICTIONS, {"key": refit["key"]}).to_pylist():
-            return found
-    return None
+    refits = store.query(_REFIT, asked)["key"].to_pylist()
+    if not refits:
+        return None
+    found: list[dict[str, Any]] = store.query(_PREDICTIONS, {"key": refits[0]}).to_pylist()
+    return found[0] if found else None
 
 
 def _write(file: Path, header: tuple[str, str], found: Mapping[str, Any]) -> None:

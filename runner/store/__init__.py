@@ -5,6 +5,7 @@ from __future__ import annotations
 from runner.store.check import LOST, Problem
 from runner.store.key import key, stem, stem_of
 from runner.store.merge import Merged
+from runner.store.presence import Running, present
 from runner.store.repair import Repaired
 from runner.store.results import Run, Store, Wanted
 from runner.store.reuse import Reuse, Stale
@@ -21,10 +22,12 @@ __all__ = [
     "Repaired",
     "Reuse",
     "Run",
+    "Running",
     "Stale",
     "Store",
     "Wanted",
     "key",
+    "present",
     "stem",
     "stem_of",
 ]

@@ -18,7 +18,7 @@ from runner.config import Sandbox
 from runner.engine import Job, Observer, Settings, Source
 from runner.models.kernels.cache import compile_ahead, uncompiled
 from runner.sandbox import Limits
-from runner.store import Run, Store, Wanted
+from runner.store import Run, Store, Wanted, present
 from runner.study.options import Options, Outlook, StudySummary
 from runner.study.served import Served, find_served, stored_key, version_notes
 from runner.study.versions import environment_versions
@@ -173,7 +173,17 @@ class StudyRun(Generic[Jobs]):
 
     def run(self, observer: Observer) -> StudySummary:
         """Compute what is missing; rows are in the store as soon as their jobs end."""
+        with present(self._store.path) as others:
+            for other in others:
+                observer.message(
+                    f"another run writes to these results ({other}): what neither has yet may be "
+                    "computed twice"
+                )
+            return self._run(observer)
+
+    def _run(self, observer: Observer) -> StudySummary:
         wanted = self._subject.wanted(self._stored)
+        first = sum(len(group.keys) for group in wanted)
         run_id = self._begin(wanted)
 
         def sink(attempts: pa.Table, predictions: pa.Table | None) -> None:
@@ -185,9 +195,10 @@ class StudyRun(Generic[Jobs]):
         if self._jobs:
             settings = self._settings(run_id)
             _compile(settings.preload, observer)
-            interrupted = engine.run(settings, self._source, sink, observer).interrupted
+            expected = self._subject.planned - first
+            whole = _Whole(observer, lambda: expected - len(self._source.later))
+            interrupted = engine.run(settings, self._source, sink, whole).interrupted
         self._record_later(run_id)
-        first = sum(len(group.keys) for group in wanted)
         summary = self._summary(first, interrupted)
         if interrupted:
             self._store.compact()
@@ -250,6 +261,23 @@ class StudyRun(Generic[Jobs]):
             outcomes=dict(Counter(final.values())),
             interrupted=interrupted,
         )
+
+
+class _Whole:
+    """An observer that counts from the start what is sure to follow, such as refits.
+
+    Args:
+        observer: Who is told.
+        to_come: How many evaluations will follow from those the engine knows.
+    """
+
+    def __init__(self, observer: Observer, to_come: Callable[[], int]):
+        self._to_come = to_come
+        self._progress = observer.progress
+        self.message = observer.message
+
+    def progress(self, done: int, total: int, seconds_left: float | None) -> None:
+        self._progress(done, total + self._to_come(), seconds_left)
 
 
 def _compile(preload: Sequence[str], observer: Observer) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pandas as pd
 import pytest
@@ -38,9 +38,17 @@ def read(file: Path) -> list[list[str]]:
         return list(csv.reader(stream))
 
 
+class Played(NamedTuple):
+    """Two runs in a folder, the test rows, and what the report on the hidden ones said."""
+
+    folder: Any
+    test: pd.DataFrame
+    said: str
+
+
 @pytest.fixture(scope="module")
-def played(tmp_path_factory: pytest.TempPathFactory, make_folder: Any) -> tuple[Any, pd.DataFrame]:
-    """A folder with the labelled study and the one with hidden labels, both run; the test rows."""
+def played(tmp_path_factory: pytest.TempPathFactory, make_folder: Any) -> Played:
+    """The labelled study and the one with hidden labels, run."""
     folder = make_folder(tmp_path_factory.mktemp("competition"))
     rows = pd.read_parquet(CREDIT).sample(frac=1, random_state=0).reset_index(drop=True)
     test = rows[700:].reset_index(drop=True)
@@ -53,13 +61,13 @@ def played(tmp_path_factory: pytest.TempPathFactory, make_folder: Any) -> tuple[
         study = folder.study(STUDY.format(name=name, keys=keys), f"{name}.yaml")
         said = folder.sweep(study, name)
         assert said["outcomes"] == {"ok": PLANNED}
-        done = folder.run("report", "--results", name)
-        assert done.returncode == 0, done.stderr
-    return folder, test
+    done = folder.run("report", "--results", "hidden")
+    assert done.returncode == 0, done.stderr
+    return Played(folder, test, done.stdout)
 
 
-def test_the_files_score_what_the_labelled_study_scores(played: tuple[Any, pd.DataFrame]) -> None:
-    folder, test = played
+def test_the_files_score_what_the_labelled_study_scores(played: Played) -> None:
+    folder, test, _ = played
     with_labels = {
         row["system"]: row["score"]
         for row in folder.query("labelled", "select system, score from attempts where fold is null")
@@ -77,8 +85,8 @@ def test_the_files_score_what_the_labelled_study_scores(played: tuple[Any, pd.Da
         assert 0 <= min(found) < max(found) <= 1
 
 
-def test_hidden_labels_change_no_other_score(played: tuple[Any, pd.DataFrame]) -> None:
-    folder, _ = played
+def test_hidden_labels_change_no_other_score(played: Played) -> None:
+    folder, _, _ = played
     sql = "select system, configuration, fold, score from attempts where stage = 'cv' order by all"
     assert folder.query("hidden", sql) == folder.query("labelled", sql)
     refits = folder.query(
@@ -91,9 +99,8 @@ def test_hidden_labels_change_no_other_score(played: tuple[Any, pd.DataFrame]) -
     assert folder.run("results", "check", "--results", "hidden").returncode == 0
 
 
-def test_a_score_is_awaited_until_it_is_entered(played: tuple[Any, pd.DataFrame]) -> None:
-    folder, _ = played
-    said = folder.run("report", "--results", "hidden").stdout
+def test_a_score_is_awaited_until_it_is_entered(played: Played) -> None:
+    folder, _, said = played
     assert said.count("awaited") == 2
     assert "runner data score credit C-AP SCORE --results hidden" in said
     answers = folder.path / "hidden" / "report" / "answers.txt"
