@@ -58,12 +58,13 @@ class StudyProgress:
             self._bar.stop()
 
     def progress(self, done: int, total: int, seconds_left: float | None) -> None:
-        rest = f"{_left(seconds_left)}{self._best_text()}"
+        left, best = _left(seconds_left), self._best_text()
         if self._bar is not None:
-            self._bar.update(self._task, completed=done, total=total, rest=rest)
+            self._bar.update(self._task, completed=done, total=total, rest=f"{left}{best}")
         elif time.monotonic() - self._last_line >= LINE_SECONDS:
             self._last_line = time.monotonic()
-            click.echo(f"{done} of {total} {self._things}{', ' if rest else ''}{rest}", err=True)
+            counts = f"{done} of {total} {self._things}"
+            click.echo(f"{counts}{', ' if left else ''}{left}{best}", err=True)
             sys.stderr.flush()
 
     def message(self, text: str) -> None:
