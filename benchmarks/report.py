@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -24,12 +24,13 @@ import pyarrow as pa
 from benchmarks.machine import description
 from runner.mlbench.leaderboard import leaderboard
 from runner.mlbench.setting import Setting
-from runner.mlbench.study import Task
+from runner.mlbench.study import MODELS, System, Task
 from runner.models import FAMILIES
 from runner.store import ATTEMPTS, Run, Store, Wanted
 
 AIM_SECONDS, AIM_MIB = 20, 2048
 TASKS, SYSTEMS, FOLDS = 10, 8, 5
+COMMAND = "runner sweep large.yaml"
 BEGUN = datetime(2026, 1, 2, tzinfo=UTC)
 MACHINE = json.dumps({"cores": 64, "cpu": "made up", "kernel": "6.1", "memory_mib": 256_000})
 FAILURES = ("timeout", "memory", "crash", "error")
@@ -50,7 +51,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=1_000_000, help="evaluations in the store")
     parser.add_argument("--repeats", type=int, default=3, help="reports that are made of it")
-    parser.add_argument("--keep", type=Path, help="a folder for store and report; used if it's there")
+    parser.add_argument(
+        "--keep", type=Path, help="a folder for store and report; used if it's there"
+    )
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         results = (arguments.keep or Path(folder)) / "results"
@@ -87,19 +90,17 @@ def make_store(path: Path, rows: int) -> None:
     )
     refits = _keys(draw, len(pairs))
     store = Store.create(path)
-    run = Run(
-        "run", "large", "", planned, "runner sweep large.yaml", BEGUN, {}, MACHINE, _setting(draw)
-    )
+    run = Run("run", "large", "", planned, COMMAND, BEGUN, {}, MACHINE, _setting(draw, systems))
     store.begin_run(run)
-    for number, pair in enumerate(draw.permutation(pairs).tolist()):
-        cv, best = _pair(draw, *pair, np.array(keys[*pair]), configurations)
+    for number, (task, system) in enumerate(draw.permutation(pairs).tolist()):
+        cv, best = _pair(draw, task, system, np.array(keys[task, system]), configurations)
         store.append(cv)
         store.append(_refit(cv, best, refits[number]))
     store.extend_run("run", refits)
     store.end_run("run", BEGUN + timedelta(days=9), {"ok": rows})
 
 
-def _setting(draw: np.random.Generator) -> str:
+def _setting(draw: np.random.Generator, systems: Sequence[str]) -> str:
     tasks = [
         Task(
             f"task{number}",
@@ -108,7 +109,10 @@ def _setting(draw: np.random.Generator) -> str:
         )
         for number in range(TASKS)
     ]
-    return Setting(tuple(tasks)).to_json()
+    return Setting(
+        tuple(tasks),
+        tuple(System(name, MODELS.get(name, name), FAMILIES[name].linear) for name in systems),
+    ).to_json()
 
 
 def _keys(draw: np.random.Generator, count: int) -> list[str]:
@@ -122,8 +126,8 @@ def _pair(
     """The rows of a pair, in the order in which they ended, and its best configuration."""
     count = len(keys)
     number, fold = np.divmod(np.arange(count), FOLDS)
-    skill = draw.normal(0.9, 0.03, configurations)
-    score = np.clip(skill[number] + draw.normal(0, 0.01, count), 0, 1)
+    skill = draw.normal(2.2, 0.4, configurations)
+    score = 1 / (1 + np.exp(-skill[number] - draw.normal(0, 0.1, count)))
     outcome = np.where(draw.random(count) < FAILED, draw.choice(FAILURES, count), "ok")
     failed = outcome != "ok"
     means = np.where(failed, -np.inf, score).reshape(configurations, FOLDS).mean(axis=1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 
@@ -54,7 +54,11 @@ def select(rows: Iterable[Scored], folds: int, repeats: int = 1) -> Selection | 
         ValueError: A fold of a configuration is given twice.
     """
     summaries = summarise(rows, folds, repeats).values()
-    complete = [summary for summary in summaries if summary is not None]
+    return best(summary for summary in summaries if summary is not None)
+
+
+def best(complete: Iterable[Selection]) -> Selection | None:
+    """The one of the best mean, of the lower configuration_id among equal ones."""
     return min(complete, key=lambda item: (-item.mean, item.configuration_id), default=None)
 
 
@@ -74,23 +78,26 @@ def summarise(rows: Iterable[Scored], folds: int, repeats: int = 1) -> dict[int,
         if row.outcome == "ok" and row.score is not None and math.isfinite(row.score):
             found[row.fold].append(row.score)
     return {
-        configuration_id: _selection(configuration_id, [_mean(fold) for fold in found.values()])
+        configuration_id: from_folds(configuration_id, list(found.values()))
         if len(found) == folds and all(len(fold) == repeats for fold in found.values())
         else None
         for configuration_id, found in sorted(scores.items())
     }
 
 
-def _selection(configuration_id: int, scores: list[float]) -> Selection:
-    mean = _mean(scores)
+def from_folds(configuration_id: int, folds: Iterable[Sequence[float]]) -> Selection:
+    """A configuration with all its scores, given by fold."""
+    scores = [mean_score(fold) for fold in folds]
+    mean = mean_score(scores)
     if len(scores) == 1:
         return Selection(configuration_id, mean, None)
     squares = math.fsum((score - mean) ** 2 for score in scores)
     return Selection(configuration_id, mean, math.sqrt(squares / (len(scores) - 1)))
 
 
-def _mean(scores: list[float]) -> float:
+def mean_score(scores: Sequence[float]) -> float:
+    """The mean of a fold's repeats, or of the folds."""
     # Equal ones exactly: a repeat changes nothing. fsum rounds once, so the order in which folds
     # ended can't decide between two configurations.
     first = scores[0]
-    return first if all(s == first for s in scores) else math.fsum(scores) / len(scores)
+    return first if scores.count(first) == len(scores) else math.fsum(scores) / len(scores)

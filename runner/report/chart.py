@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from runner.report.labels import Panel, Point, place
 from runner.report.notes import PACKED
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
 _COLUMNS = 3
 # Between the panels' frames, for axes and headings: frames in line look tidier than their bounds.
 _SPACING = {"row": 90, "column": 90}
+MOST_POINTS = 4000
+"""Configurations that a chart shows; beyond, an even choice of them and the selected ones."""
 # A logarithm wants a time above zero; a shorter one says no more than this does.
 FLOOR_SECONDS = 1e-4
 
@@ -56,7 +60,8 @@ def auc_vs_time(summary: pa.Table, configurations: pa.Table, study: str) -> alt.
     """
     import altair as alt
 
-    found = marks(summary, configurations)
+    shown = drawn(configurations)
+    found = marks(summary, shown.table)
     tasks = list(dict.fromkeys(summary["task"].to_pylist()))
     # By name, so that the same systems look the same in the charts of two studies.
     systems = sorted(set(summary["system"].to_pylist()))
@@ -68,20 +73,49 @@ def auc_vs_time(summary: pa.Table, configurations: pa.Table, study: str) -> alt.
         panel = Panel(width, height, seconds, _auc_domain(own))
         name = task if own else f"{task}: no configuration has all its folds ok"
         panels.append(_panel(name, _labelled(own, panel), panel, systems))
-    title = heading(f"{study}: AUC against training time", _subtitle(summary, found))
+    title = heading(f"{study}: AUC against training time", _subtitle(summary, found, shown.few))
     return alt.concat(
         *panels, columns=_COLUMNS, bounds="flush", spacing=_SPACING, title=title, config=config()
     )
 
 
+@dataclass(frozen=True)
+class Drawn:
+    """The configurations that a chart shows.
+
+    Attributes:
+        table: Rows of ``CONFIGURATIONS`` with a column ``row``, their place among all.
+        among: How many have all folds and a time.
+    """
+
+    table: pa.Table
+    among: int
+
+    @property
+    def few(self) -> str:
+        """Where only some of those are shown, how many of how many."""
+        return f"{len(self.table):,} of {self.among:,}" if len(self.table) < self.among else ""
+
+
+def drawn(configurations: pa.Table) -> Drawn:
+    """The configurations to draw, of rows of ``CONFIGURATIONS``."""
+    complete = pc.and_(
+        pc.is_valid(configurations["cv_auc"]), pc.is_valid(configurations["training_seconds"])
+    )
+    numbered = configurations.append_column("row", pa.array(range(len(configurations))))
+    found = numbered.filter(complete)
+    step = max(1, -(-len(found) // MOST_POINTS))
+    even = pa.array(np.arange(len(found)) % step == 0)
+    return Drawn(found.filter(pc.or_(even, found["selected"])), len(found))
+
+
 def marks(summary: pa.Table, configurations: pa.Table) -> list[Mark]:
-    """The points: those configurations that have all folds and a time, then the best ones."""
+    """The points: a configuration each, of those that are drawn, then the best ones."""
     small = {}
     for row in configurations.to_pylist():
-        if row["cv_auc"] is not None and row["training_seconds"] is not None:
-            seconds = max(row["training_seconds"], FLOOR_SECONDS)
-            mark = Mark(row["task"], row["system"], row["cv_auc"], seconds, seconds, best=False)
-            small[mark.task, mark.system, row["configuration_id"]] = mark
+        seconds = max(row["training_seconds"], FLOOR_SECONDS)
+        mark = Mark(row["task"], row["system"], row["cv_auc"], seconds, seconds, best=False)
+        small[mark.task, mark.system, row["configuration_id"]] = mark
     large = []
     for row in summary.to_pylist():
         own = small.get((row["task"], row["system"], row["configuration_id"]))
@@ -154,12 +188,14 @@ def _auc_axis(panel: Panel) -> alt.Y:
     return alt.Y("auc:Q", scale=scale, axis=axis)
 
 
-def _subtitle(summary: pa.Table, found: Sequence[Mark]) -> list[str]:
+def _subtitle(summary: pa.Table, found: Sequence[Mark], few: str) -> list[str]:
     lines = [
         "small points: configurations at their own time; large: the best one at its grid's time"
     ]
     if not found:
         lines = ["no configuration has all its folds ok"]
+    if few:
+        lines.append(f"{few} configurations are drawn: the best ones and an even choice.")
     timings = {word for text in summary["timing"].to_pylist() for word in (text or "").split("+")}
     if "packed" in timings:
         lines.append(PACKED)

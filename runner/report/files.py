@@ -11,10 +11,10 @@ from runner.report.mlbench import Choices, Written, write_page, write_study
 from runner.report.notes import notes
 from runner.report.page import Content, of_run
 from runner.report.rows import load
-from runner.report.study import load_study
+from runner.report.study import study_of
 from runner.report.style import save
 from runner.report.submissions import SubmissionFile, write_submissions
-from runner.report.summary import list_configurations, summarise_pairs
+from runner.report.summary import tabulate
 from runner.report.table import SummaryTable, write_csv
 from runner.report.times import comparable
 from runner.store import Store
@@ -67,13 +67,13 @@ def write(
             written to.
     """
     rows = comparable(load(store, run_id))
-    summary, configurations = summarise_pairs(rows), list_configurations(rows)
-    said = tuple(notes(rows, summary))
-    study = write_study(load_study(store, rows.run_id), output, choices)
-    content = of_run(store, rows, summary, configurations, said, study.content)
+    tables = tabulate(rows)
+    said = tuple(notes(rows, tables.summary))
+    study = write_study(study_of(store, rows, tables), output, choices)
+    content = of_run(store, rows, tables.summary, tables.configurations, said, study.content)
     report = Report(
         run_id=rows.run_id,
-        table=SummaryTable(summary),
+        table=SummaryTable(tables.summary),
         notes=said,
         summary_csv=output / "summary.csv",
         configurations_csv=output / "configurations.csv",
@@ -81,12 +81,12 @@ def write(
         chart_png=output / "auc_vs_time.png",
         study=study,
         page=write_page(content, output),
-        submissions=write_submissions(store, rows.run_id, summary, output),
+        submissions=write_submissions(store, rows.run_id, tables.summary, output),
     )
     try:
-        write_csv(summary, report.summary_csv)
-        write_csv(configurations, report.configurations_csv)
-        chart = auc_vs_time(summary, configurations, rows.study)
+        write_csv(tables.summary, report.summary_csv)
+        write_csv(tables.configurations, report.configurations_csv)
+        chart = auc_vs_time(tables.summary, tables.configurations, rows.study)
         save(chart, report.chart_svg, report.chart_png)
     except OSError as error:
         raise InputError(f"can't write here: {error.strerror or error}", file=output) from error
@@ -105,7 +105,7 @@ def preview(store: Store, run_id: str) -> Content:
         InputError: There is no such run.
     """
     rows = comparable(load(store, run_id))
-    summary, configurations = summarise_pairs(rows), list_configurations(rows)
-    said = tuple(notes(rows, summary))
+    tables = tabulate(rows)
+    said = tuple(notes(rows, tables.summary))
     nothing = Content(rows.study, (), (), (), (), ())
-    return of_run(store, rows, summary, configurations, said, nothing)
+    return of_run(store, rows, tables.summary, tables.configurations, said, nothing)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections import Counter
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from runner.report.rows import Rows
-from runner.report.times import confidence, machine_letters
+from runner.report.times import confidence, machine_counts, machine_letters
 
 PACKED = "Times are packed: not for comparison across systems."
 
@@ -69,18 +70,16 @@ def _left_out(rows: Rows) -> list[str]:
 
 
 def _fitted(rows: Rows) -> list[str]:
-    count = sum(row.fitted for row in rows)
+    count = int((rows.own & rows.table["fitted"].to_numpy()).sum())
     if not count:
         return []
     return [f"{count} evaluations ran in a sandbox shrunk to its machine (--fit-sandbox)."]
 
 
 def _machines(rows: Rows) -> list[str]:
-    timed = [row for row in rows if row.fit_seconds is not None]
-    letters = machine_letters(rows)
+    letters, counts = machine_letters(rows), machine_counts(rows)
     if len(letters) < 2:
         return []
-    counts = Counter(row.machine for row in timed)
     each = "; ".join(f"{letter}: {m}, {counts[m]} rows" for m, letter in letters.items())
     return [
         f"Times of {len(letters)} kinds of machine don't compare (column machines); those with "
@@ -89,11 +88,12 @@ def _machines(rows: Rows) -> list[str]:
 
 
 def _noisy(rows: Rows) -> list[str]:
-    looked = [row.quiet for row in rows if row.quiet is not None]
-    if all(looked):
+    looked = rows.table["quiet"].filter(pa.array(rows.own)).drop_null()
+    noisy = len(looked) - (pc.sum(looked).as_py() or 0)
+    if not noisy:
         return []
     return [
-        f"{looked.count(False)} of {len(looked)} exclusive times were taken on a node that wasn't "
+        f"{noisy} of {len(looked)} exclusive times were taken on a node that wasn't "
         "quiet (column quiet of attempts)."
     ]
 
@@ -112,9 +112,9 @@ def _interval(rows: Rows) -> list[str]:
 # Times of unlike machines or limits side by side look like a comparison and aren't one.
 def _mixed(rows: Rows) -> list[str]:
     found = []
+    own = pa.array(rows.own)
     for column, words in _MIXED.items():
-        values = Counter(getattr(row, column) for row in rows)
-        values.pop(None, None)
+        values = Counter(rows.table[column].filter(own).drop_null().to_numpy().tolist())
         if len(values) > 1:
             each = "; ".join(f"{value}: {count} rows" for value, count in values.most_common())
             found.append(f"Times are not comparable, {len(values)} {words} are mixed: {each}.")
@@ -122,5 +122,5 @@ def _mixed(rows: Rows) -> list[str]:
 
 
 def _packed(rows: Rows) -> list[str]:
-    timed = (row for row in rows if row.fit_seconds is not None)
-    return [PACKED] if any(row.timing == "packed" for row in timed) else []
+    packed = rows.texts("timing").equal("packed")
+    return [PACKED] if (packed & rows.own & rows.timed).any() else []

@@ -1,128 +1,35 @@
-"""What a run found, as mlbench's study, summed up inside the store's database.
-
-The rules are those of runner.report.summary and times; here no evaluation becomes a Python object
-unless its configuration might be the selected one.
-"""
+"""What a run found, as mlbench's study."""
 
 from __future__ import annotations
 
-import json
-import statistics
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
-from runner.config import PLATFORMS
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from runner.errors import InputError
 from runner.mlbench.setting import Setting
 from runner.mlbench.study import MODELS, Result, Study, System, Task, Winning
-from runner.models import family
 from runner.report.notes import PACKED, untested
-from runner.report.rows import find_run
-from runner.selection import Scored, select
-from runner.store import Store
+from runner.report.rows import Pair, Rows, load
+from runner.report.summary import Tables, tabulate
+from runner.report.times import comparable, machine_counts
+from runner.selection import mean_score
+from runner.store import OUTCOMES, Store
 
 AWAITED = "the competition's score isn't entered"
 """Why there is no AUC where only a competition has the labels of the test rows."""
 OTHERS = "Others"
 """The platform of the systems that are in no other."""
-# Reading and joining a million rows is what takes the time, so one query does it, once. Means of
-# the database may differ from exact ones in the last digits: they only narrow the choice of a
-# configuration down, and runner.selection makes it.
-_PAIRS = """
-with planned as (
-    select unnest(planned_keys) as key, unnest(range(len(planned_keys))) as place
-    from runs where run_id = $run_id
-),
-pairs as (
-    select unnest(range(len($first))) as pair, unnest($first) as first, unnest($end) as "end",
-        unnest($folds) as folds, unnest($repeats) as repeats, unnest($ids) as ids,
-        unnest($systems) as system
-),
-found as materialized (
-    select place, stage, system, task_fingerprint, configuration, configuration_id, fold,
-        coalesce(repeat, 0) as repeat, outcome, fit_seconds, machine,
-        case when outcome = 'ok' and isfinite(score) then score end as score,
-        coalesce(timing, 'packed')
-            || case when json_extract_string(enforced, '$.size') = 'fitted'
-                then ' in a shrunk sandbox' else '' end as kind
-    from evaluations left join planned using (key)
-    where place is not null or stage = 'external'
-),
-cv as materialized (
-    select pair, folds, repeats, found.* exclude (configuration_id, system),
-        coalesce(ids[1 + (place - first) // folds % nullif(len(ids), 0)], configuration_id) as id
-    from found join pairs on place >= first and place < "end"
-),
-by_fold as (
-    select pair, id, fold, any_value(folds) as folds, avg(score) as mean,
-        count(score) = any_value(repeats) as complete
-    from cv group by pair, id, fold
-),
-by_configuration as (
-    select pair, id, avg(mean) as mean from by_fold
-    group by pair, id having count(*) filter (complete) = any_value(folds)
-),
-candidates as (
-    select pair, id from by_configuration
-    qualify mean >= max(mean) over (partition by pair) - 1e-9
-),
-chosen as (
-    select pair, list({id: id, configuration: configuration, fold: fold, repeat: repeat,
-        outcome: outcome, score: score} order by id, fold, repeat) as candidates
-    from cv semi join candidates using (pair, id) group by pair
-),
-kept as (
-    select kind from found where fit_seconds is not null
-    group by kind order by count(*) desc, kind limit 1
-),
-used as (select count(distinct machine) as machines from found where fit_seconds is not null),
-by_evaluation as (
-    select pair, id, fold, any_value(repeats) as repeats, avg(fit_seconds) as seconds,
-        count(fit_seconds) as times
-    from cv where fit_seconds is not null group by pair, id, fold
-),
-once as (
-    select pair, fsum(seconds) as total, count(distinct id) as timed,
-        bool_or(times < repeats) as lacking
-    from by_evaluation group by pair
-),
-by_repeat as (
-    select pair, repeat, fsum(fit_seconds) as total from cv where fit_seconds is not null
-    group by pair, repeat
-),
-middle as (select pair, median(total) as total from by_repeat group by pair),
-counted as (
-    select pair, any_value(repeats) as repeats, list(distinct task_fingerprint) as fingerprints,
-        bool_or(fit_seconds is not null and kind is distinct from (select kind from kept)) as mixed,
-        count(*) as rows, count(*) filter (outcome = 'ok') as ok,
-        min(outcome) filter (outcome <> 'ok') as bad
-    from cv group by pair
-),
-tests as (
-    select pair, list({stage: test.stage, configuration: test.configuration,
-        outcome: test.outcome, score: test.score} order by test.place) as tests
-    from (select distinct pair, task_fingerprint from cv) as known join pairs using (pair)
-        join found as test on test.stage <> 'cv' and test.system = pairs.system
-            and test.task_fingerprint = known.task_fingerprint
-    group by pair
-)
-select counted.*, chosen.candidates, once.timed, (from kept) as kind, (from used) as machines,
-    case when mixed then null when repeats < 2 or lacking then once.total else middle.total end
-        as seconds, tests.tests
-from counted left join chosen using (pair) left join once using (pair)
-    left join middle using (pair) left join tests using (pair)
-order by pair
-"""
 
-_RUN = "select study, plan, setting from runs where run_id = $run_id"
+_RUN = "select setting from runs where run_id = $run_id"
 
 
 def load_study(store: Store, run_id: str | None = None) -> Study:
     """A run's outcome.
-
-    What the run recorded of its tasks and systems is taken from there (``runs.setting``). Systems
-    that are in none of the study's platforms make up one more, ``OTHERS``.
 
     Args:
         store: Where it is.
@@ -131,158 +38,124 @@ def load_study(store: Store, run_id: str | None = None) -> Study:
     Raises:
         InputError: There is no such run.
     """
-    run_id = find_run(store, run_id)
-    (run,) = store.query(_RUN, {"run_id": run_id}).to_pylist()
-    groups = json.loads(run["plan"] or "[]")
+    rows = comparable(load(store, run_id))
+    return study_of(store, rows, tabulate(rows))
+
+
+def study_of(store: Store, rows: Rows, tables: Tables) -> Study:
+    """:func:`load_study` of rows already loaded, with times of one kind.
+
+    What the run recorded of its tasks and systems is taken from there (``runs.setting``). Systems
+    that are in none of the study's platforms make up one more, ``OTHERS``.
+
+    Args:
+        store: Where they are.
+        rows: The run's.
+        tables: Their sums.
+    """
+    (run,) = store.query(_RUN, {"run_id": rows.run_id}).to_pylist()
     setting = Setting.from_json(run["setting"])
     recorded = {task.name: task for task in setting.tasks}
     tasks = {
-        group["task"]: _competition(recorded.get(group["task"], Task(group["task"])))
-        for group in groups
+        name: _competition(recorded.get(name, Task(name)))
+        for name in dict.fromkeys(pair.task for pair in rows.pairs)
     }
     known = {system.name: system for system in setting.systems}
     systems = {
-        group["system"]: known.get(group["system"]) or _system(group["system"]) for group in groups
+        name: known.get(name) or _system(name)
+        for name in dict.fromkeys(pair.system for pair in rows.pairs)
     }
-    rows = _rows(store, run_id, groups)
+    timed, scores = _timed(tables.configurations), _fold_scores(rows, tables.summary)
     return Study(
-        name=run["study"] or "",
+        name=rows.study,
         tasks=tuple(tasks.values()),
         systems=tuple(systems.values()),
         platforms=_platforms(list(systems), setting.platforms),
         results=tuple(
-            _ranked(result, tasks[result.task]) for result in _results(groups, rows, tasks)
+            _ranked(
+                replace(
+                    _result(row, rows.pairs[number], mixed=number in rows.mixed),
+                    configurations=timed.get((row["task"], row["system"])),
+                    fold_aucs=scores[number],
+                ),
+                tasks[row["task"]],
+            )
+            for number, row in enumerate(tables.summary.to_pylist())
         ),
         remarks=(
-            *_remarks(next(iter(rows.values()), {})),
+            *_remarks(rows),
             *(untested(name) for name, task in tasks.items() if task.untested),
         ),
     )
 
 
-@dataclass(frozen=True)
-class _Selected:
-    """A pair's selected configuration."""
-
-    configuration: str
-    mean: float
-    folds: tuple[float, ...]
+def _timed(configurations: pa.Table) -> Mapping[tuple[str, str], int]:
+    """How many configurations have a time, by task and system."""
+    found = configurations.filter(pc.is_valid(configurations["training_seconds"]))
+    counts = found.group_by(["task", "system"]).aggregate([([], "count_all")])
+    return {(row["task"], row["system"]): row["count_all"] for row in counts.to_pylist()}
 
 
-def _rows(
-    store: Store, run_id: str, groups: Sequence[Mapping[str, Any]]
-) -> dict[int, Mapping[str, Any]]:
-    """What the database has of each pair, by its number."""
-    if not groups:
-        return {}
-    rows = store.query(_PAIRS, {"run_id": run_id, **_places(groups)}).to_pylist()
-    return {row["pair"]: row for row in rows}
+def _fold_scores(rows: Rows, summary: pa.Table) -> list[tuple[float, ...]]:
+    """For each pair its selected configuration's score in each fold."""
+    chosen = summary["configuration_id"].fill_null(-1).to_numpy()
+    ids = chosen[rows.pair]
+    own = rows.texts("stage").equal("cv") & (rows.integers("configuration_id") == ids)
+    found: list[dict[int, list[float]]] = [defaultdict(list) for _ in rows.pairs]
+    columns = rows.table.select(["pair", "fold", "score"]).filter(pa.array(own))
+    for row in columns.to_pylist():
+        found[row["pair"]][row["fold"]].append(row["score"])
+    return [tuple(mean_score(folds[fold]) for fold in sorted(folds)) for folds in found]
 
 
-def _results(
-    groups: Sequence[Mapping[str, Any]],
-    rows: Mapping[int, Mapping[str, Any]],
-    tasks: Mapping[str, Task],
-) -> Iterator[Result]:
-    for pair, group in enumerate(groups):
-        if pair in rows:
-            yield _result(group, rows[pair], tasks[group["task"]])
-        else:
-            yield Result(group["task"], group["system"], why="no evaluation has a row")
-
-
-def _remarks(row: Mapping[str, Any]) -> Iterator[str]:
-    """What holds for the times of all pairs, of which any row tells."""
-    if (row.get("kind") or "").startswith("packed"):
+def _remarks(rows: Rows) -> Iterator[str]:
+    """What holds for the times of all pairs."""
+    kinds = rows.texts("kind").counts(rows.timed & rows.own)
+    if (rows.kept or next(iter(kinds), "")).startswith("packed"):
         yield PACKED
-    if row.get("machines", 0) > 1:
-        yield f"Times of {row['machines']} kinds of machine: not comparable."
+    machines = machine_counts(rows)
+    if len(machines) > 1:
+        yield f"Times of {len(machines)} kinds of machine: not comparable."
 
 
-def _places(groups: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
-    """Where each pair's keys stand among the planned ones, and what they are of."""
-    ends = [0]
-    for group in groups:
-        ends.append(ends[-1] + group["keys"])
-    return {
-        "first": ends[:-1],
-        "end": ends[1:],
-        "folds": [group["folds"] for group in groups],
-        "repeats": [group["repeats"] for group in groups],
-        "systems": [group["system"] for group in groups],
-        "ids": [group.get("configuration_ids") or [] for group in groups],
-    }
-
-
-def _result(group: Mapping[str, Any], row: Mapping[str, Any], task: Task) -> Result:
-    result = Result(
-        group["task"],
-        group["system"],
-        configurations=row["timed"],
-        total_seconds=row["seconds"],
-        why=_why(group, row),
-    )
-    selected = _selected(group, row["candidates"] or [])
-    if selected is None:
-        return result
-    own = [test for test in row["tests"] or [] if test["configuration"] == selected.configuration]
-    tests = [test for test in own if test["stage"] == "test"]
+def _result(row: Mapping[str, Any], pair: Pair, *, mixed: bool) -> Result:
+    external = row["external_auc"]
     # A task with folds of its own is scored by these.
-    auc, failure = (selected.mean, "") if task.untested else _test_auc(tests, group["repeats"])
-    # What the competition itself says counts: its labels are not the study's.
-    external = next((test["score"] for test in own if test["stage"] == "external"), None)
-    return replace(
-        result,
-        configuration=selected.configuration,
-        cv_auc=selected.mean,
-        fold_aucs=selected.folds,
+    auc = row["cv_auc"] if pair.untested else row["test_auc"]
+    failure = _failure(row, auc)
+    return Result(
+        row["task"],
+        row["system"],
+        configuration=row["configuration"],
+        cv_auc=row["cv_auc"],
+        # What the competition itself says counts: its labels are not the study's.
         auc=auc if external is None else external,
         external=external is not None,
-        awaited=failure == AWAITED and external is None,
-        why=_and(result.why, failure if external is None else ""),
+        awaited=failure == AWAITED,
+        total_seconds=row["total_training_seconds"],
+        why="; ".join(filter(None, [_why(row, mixed), failure])),
     )
 
 
-def _test_auc(tests: Sequence[Mapping[str, Any]], repeats: int) -> tuple[float | None, str]:
-    """The mean over the refits' repeats, or why there is none."""
-    failed = next((test["outcome"] for test in tests if test["outcome"] != "ok"), None)
-    if failed is not None or len(tests) < repeats:
-        return None, f"the refit is {failed or 'missing'}"
-    if any(test["score"] is None for test in tests):
-        return None, AWAITED
-    return statistics.fmean(test["score"] for test in tests), ""
+def _failure(row: Mapping[str, Any], auc: float | None) -> str:
+    """Why a selected configuration has no test score."""
+    if row["configuration_id"] is None or auc is not None or row["external_auc"] is not None:
+        return ""
+    return AWAITED if row["test_outcome"] == "ok" else f"the refit is {row['test_outcome']}"
 
 
-def _selected(
-    group: Mapping[str, Any], candidates: Sequence[Mapping[str, Any]]
-) -> _Selected | None:
-    scored = [
-        Scored(row["id"], row["fold"], row["outcome"], row["score"], row["repeat"])
-        for row in candidates
-    ]
-    selection = select(scored, group["folds"], group["repeats"])
-    if selection is None:
-        return None
-    own = [row for row in candidates if row["id"] == selection.configuration_id]
-    folds = range(group["folds"])
-    return _Selected(
-        own[0]["configuration"],
-        selection.mean,
-        tuple(statistics.fmean(row["score"] for row in own if row["fold"] == f) for f in folds),
-    )
-
-
-def _and(*reasons: str) -> str:
-    return "; ".join(filter(None, reasons))
-
-
-def _why(group: Mapping[str, Any], row: Mapping[str, Any]) -> str:
-    if row["mixed"]:
+def _why(row: Mapping[str, Any], mixed: bool) -> str:
+    found = {outcome: row[outcome] for outcome in OUTCOMES if row[outcome]}
+    if not found:
+        return "no evaluation has a row"
+    if mixed:
         return "some times are of another kind than the table's"
-    if row["rows"] == row["ok"]:
-        return "" if row["rows"] == group["keys"] else "some evaluations have no row yet"
-    bad = row["rows"] - row["ok"]
-    return f"{bad} of {group['keys']} evaluations aren't ok ({row['bad']})"
+    planned = sum(found.values()) + row["missing"]
+    found.pop("ok", None)
+    bad = sum(found.values())
+    if not bad:
+        return "some evaluations have no row yet" if row["missing"] else ""
+    return f"{bad} of {planned} evaluations aren't ok ({min(found)})"
 
 
 def _competition(task: Task) -> Task:
@@ -301,6 +174,8 @@ def _ranked(result: Result, task: Task) -> Result:
 
 
 def _system(name: str) -> System:
+    from runner.models import family
+
     try:
         linear = family(name).linear
     except InputError:
@@ -312,10 +187,13 @@ def _system(name: str) -> System:
 def _platforms(
     systems: Sequence[str], given: Mapping[str, Sequence[str]] | None
 ) -> dict[str, tuple[str, ...]]:
-    wanted = PLATFORMS if given is None else given
+    if given is None:
+        from runner.config import PLATFORMS
+
+        given = PLATFORMS
     found = {
         name: tuple(system for system in members if system in systems)
-        for name, members in wanted.items()
+        for name, members in given.items()
     }
     placed = {system for members in found.values() for system in members}
     others = tuple(system for system in systems if system not in placed)

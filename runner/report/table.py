@@ -99,7 +99,7 @@ def write_csv(table: pa.Table, path: Path) -> None:
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(table.column_names)
-        writer.writerows(row.values() for row in table.to_pylist())
+        writer.writerows(zip(*(column.to_pylist() for column in table.columns), strict=True))
 
 
 def seconds_text(seconds: float | None) -> str:

@@ -4,47 +4,60 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from runner.report.rows import Row, Rows
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from runner.report.groups import Floats, Groups, Ints
+from runner.report.rows import Rows
 
 
-@dataclass(frozen=True)
-class Time:
-    """A time, and the lowest and highest of its repeats where it was taken more than once.
+@dataclass(frozen=True, eq=False)
+class Times:
+    """Times, and the lowest and highest of their repeats where they were taken more than once.
 
     Whatever the distribution, N independent values of it have its median between their lowest and
     their highest with probability 1 - 2^(1-N): it lies outside only if all are on one side of it.
+
+    Attributes:
+        seconds: NaN for none, as in the others.
     """
 
-    seconds: float | None
-    low: float | None = None
-    high: float | None = None
+    seconds: Floats
+    low: Floats
+    high: Floats
 
 
-def training_time(rows: Iterable[Row], repeats: int) -> Time:
-    """The sum of ``fit_seconds`` over configurations and folds.
+def training_times(labels: Ints, evaluations: Groups, seconds: Floats, repeats: Ints) -> Times:
+    """For each of some groups the sum of ``fit_seconds`` over configurations and folds.
 
     Over repeats the median sum; where an evaluation lacks a repeat, the sum of the evaluations'
     means, which has no interval: sums of unlike many evaluations don't compare.
 
     Args:
-        rows: Rows of one system on one task, those without a time among them.
-        repeats: How often each evaluation was planned.
+        labels: For each row the number of its group, rising.
+        evaluations: The rows of each evaluation, its repeats in order.
+        seconds: A row each; all have one.
+        repeats: For each group how often each evaluation was planned.
     """
-    by_evaluation: dict[tuple[int, int | None], dict[int, float]] = defaultdict(dict)
-    for row in rows:
-        if row.fit_seconds is not None:
-            by_evaluation[row.configuration_id, row.fold][row.repeat or 0] = row.fit_seconds
-    found = list(by_evaluation.values())
-    if not found:
-        return Time(None)
-    if repeats < 2 or any(len(times) < repeats for times in found):
-        return Time(math.fsum(statistics.fmean(times.values()) for times in found))
-    sums = [math.fsum(times[repeat] for times in found) for repeat in range(repeats)]
-    return Time(statistics.median(sums), min(sums), max(sums))
+    found = Times(*(np.full(len(repeats), np.nan) for _ in range(3)))
+    groups = Groups.of(labels[evaluations.starts])
+    if not len(groups.sizes):
+        return found
+    own = labels[evaluations.starts][groups.starts]
+    found.seconds[own] = groups.sums(evaluations.sums(seconds) / evaluations.sizes)
+    whole = np.minimum.reduceat(evaluations.sizes, groups.starts) >= repeats[own]
+    for place in np.flatnonzero(whole & (repeats[own] > 1)):
+        group = own[place]
+        first, last = evaluations.bounds[groups.bounds[place : place + 2]]
+        by_repeat = seconds[first:last].reshape(-1, repeats[group]).T
+        sums = [math.fsum(times) for times in by_repeat.tolist()]
+        found.seconds[group] = statistics.median(sums)
+        found.low[group], found.high[group] = min(sums), max(sums)
+    return found
 
 
 def confidence(repeats: int) -> float:
@@ -59,40 +72,31 @@ def comparable(rows: Rows) -> Rows:
     A system on a task that has times of another kind loses all its times in cross-validation: a
     sum over some of the evaluations would look like a total.
     """
-    kinds = Counter(row.kind for row in rows if row.fit_seconds is not None)
+    kind, stage, pair = rows.texts("kind"), rows.texts("stage"), rows.pair
+    kinds = kind.counts(rows.timed & rows.own)
     if len(kinds) < 2:
         return rows
     kept = min(kinds, key=lambda kind: (-kinds[kind], kind))
-    pairs = tuple(
-        replace(
-            pair,
-            cv=_without_times(pair.cv) if _has_others(pair.cv, kept) else pair.cv,
-            tests=tuple(row for test in pair.tests for row in _without_times([test], unless=kept)),
-        )
-        for pair in rows.pairs
-    )
-    return replace(rows, pairs=pairs, kinds=dict(kinds), kept=kept)
+    cv, other = stage.equal("cv"), ~kind.equal(kept)
+    mixed = np.unique(pair[cv & other & rows.timed])
+    without = (cv & np.isin(pair, mixed)) | (stage.equal("test") & other)
+    seconds = pc.if_else(pa.array(~without), rows.table["fit_seconds"], None)
+    place = rows.table.schema.get_field_index("fit_seconds")
+    table = rows.table.set_column(place, "fit_seconds", seconds)
+    return replace(rows, table=table, kinds=kinds, kept=kept, mixed=frozenset(mixed.tolist()))
 
 
-def _has_others(rows: Iterable[Row], kept: str) -> bool:
-    return any(row.fit_seconds is not None and row.kind != kept for row in rows)
-
-
-def _without_times(rows: Iterable[Row], unless: str | None = None) -> tuple[Row, ...]:
-    return tuple(row if row.kind == unless else replace(row, fit_seconds=None) for row in rows)
-
-
-def machine_letters(rows: Iterable[Row]) -> Mapping[str, str]:
+def machine_letters(rows: Rows) -> Mapping[str, str]:
     """A letter for each kind of machine that times were taken on, A for the one of most."""
-    counts = Counter(row.machine for row in rows if row.machine and row.fit_seconds is not None)
+    counts = machine_counts(rows)
     ordered = sorted(counts, key=lambda machine: (-counts[machine], machine))
     return {machine: _letter(number) for number, machine in enumerate(ordered)}
 
 
-def machines(rows: Sequence[Row], letters: Mapping[str, str]) -> str | None:
-    """The letters of the machines on which these rows' times were taken, joined by ``+``."""
-    used = {row.machine for row in rows if row.machine and row.fit_seconds is not None}
-    return "+".join(sorted(letters[machine] for machine in used)) or None
+def machine_counts(rows: Rows) -> Mapping[str, int]:
+    """How many times were taken on which kind of machine."""
+    machine = rows.texts("machine")
+    return machine.counts(rows.timed & rows.own & ~machine.equal(""))
 
 
 def _letter(number: int) -> str:

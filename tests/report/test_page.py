@@ -22,7 +22,7 @@ from runner.report.page import Content, of_run, render
 from runner.report.page.columns import encode
 from runner.report.page.details import LOG_CHARACTERS, details
 from runner.report.rows import load
-from runner.report.summary import list_configurations, summarise_pairs
+from runner.report.summary import tabulate
 from runner.store import Store
 
 from .conftest import evaluation, plan, synthetic_rows
@@ -95,7 +95,7 @@ def test_a_large_run_keeps_what_failed(record: Record) -> None:
     rows = synthetic_rows()
     store = record(rows, plan())
     loaded = load(store)
-    configurations = list_configurations(loaded)
+    configurations = tabulate(loaded).configurations
     failed = {row["key"] for row in rows if row["outcome"] != "ok"}
     everything = details(store, loaded, configurations)
     assert set(everything.table["key"].to_pylist()) == {row["key"] for row in rows}
@@ -118,7 +118,7 @@ def test_long_logs_show_their_end(record: Record) -> None:
     row = evaluation("wdbc", "C-BDT", 0, 0) | {"outcome": "crash", "log_tail": "x" * 50_000 + "end"}
     store = record([row], plan())
     loaded = load(store)
-    table = details(store, loaded, list_configurations(loaded)).table
+    table = details(store, loaded, tabulate(loaded).configurations).table
     (log,) = table["log_tail"].to_pylist()
     assert len(log) == LOG_CHARACTERS
     assert log.endswith("xend")
@@ -127,8 +127,8 @@ def test_long_logs_show_their_end(record: Record) -> None:
 def test_an_empty_run_has_a_page(record: Record) -> None:
     store = record([], plan(), ended=False)
     loaded = load(store)
-    summary, configurations = summarise_pairs(loaded), list_configurations(loaded)
-    content = of_run(store, loaded, summary, configurations, ["nothing yet"], EMPTY)
+    tables = tabulate(loaded)
+    content = of_run(store, loaded, tables.summary, tables.configurations, ["nothing yet"], EMPTY)
     found = data(render(content))
     assert found["charts"] == []
     assert dict(found["facts"])["ended"] == "not yet"

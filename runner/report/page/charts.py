@@ -10,32 +10,22 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from runner.mlbench.capacity import tolerance_curve, versions
 from runner.mlbench.regimes import Thresholds, heat_map
 from runner.mlbench.study import Study, Task, Time
-from runner.report.chart import FLOOR_SECONDS
+from runner.report.chart import FLOOR_SECONDS, drawn
 from runner.report.figures.quality import auc_values, gap_values
 
 Chart = Mapping[str, Any]
 
-MOST_POINTS = 4000
-"""Points of a chart; beyond, an even choice of them."""
-
 
 def configuration_charts(configurations: pa.Table) -> list[Chart]:
     """AUC against training time, a point a configuration; none where no point has both."""
-    complete = pc.and_(
-        pc.is_valid(configurations["cv_auc"]), pc.is_valid(configurations["training_seconds"])
-    )
-    numbered = configurations.append_column("row", pa.array(range(len(configurations))))
-    found = numbered.filter(complete)
-    if not len(found):
+    found = drawn(configurations)
+    if not len(found.table):
         return []
-    step = -(-len(found) // MOST_POINTS)
-    even = pa.array([place % step == 0 for place in range(len(found))])
-    shown = found.filter(pc.or_(even, found["selected"])).to_pylist()
+    shown = found.table.to_pylist()
     tasks = list(dict.fromkeys(row["task"] for row in shown))
     systems = sorted({row["system"] for row in shown})
     panels = []
@@ -52,7 +42,7 @@ def configuration_charts(configurations: pa.Table) -> list[Chart]:
             if row["task"] == task
         ]
         panels.append({"title": task, "points": points})
-    few = f", {len(shown):,} of {len(found):,} of them" if step > 1 else ""
+    few = f", {found.few} of them" if found.few else ""
     return [
         {
             "id": "auc_vs_time",

@@ -147,8 +147,8 @@ def _facts(store: Store, rows: Rows) -> Iterator[tuple[str, str]]:
     systems = dict.fromkeys(pair.system for pair in rows.pairs)
     yield "tasks", f"{len(tasks)}: {', '.join(tasks)}"
     yield "systems", f"{len(systems)}: {', '.join(systems)}"
-    found = sum(len(pair.cv) for pair in rows.pairs)
-    planned = found + sum(pair.missing for pair in rows.pairs)
+    found = int(rows.texts("stage").equal("cv").sum())
+    planned = sum(pair.planned for pair in rows.pairs)
     yield "evaluations", f"{found:,} of {planned:,} planned, refits apart"
     yield "command", run["command"] or ""
     yield "started", f"{run['started'] or ''} UTC"

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from runner.report.rows import Pair, Row, Rows
+from runner.report.groups import Flags
+from runner.report.rows import Rows
 from runner.store import ATTEMPTS, Store
 from runner.store.scan import quoted_list
 
@@ -51,60 +51,51 @@ def details(store: Store, rows: Rows, configurations: pa.Table, most: int = MOST
         most: More than these aren't shown.
     """
     chosen, left_out = _chosen(rows, configurations, most)
-    keys = pa.array([row.key for _, row in chosen], pa.string())
+    own = rows.table.take(chosen)
+    keys = own["key"].combine_chunks()
     found = store.query(_EVALUATIONS.format(keys=quoted_list(keys.to_pylist()) or "null"))
     found = found.take(pc.index_in(keys, found["key"].combine_chunks()))
     logs, cut = _shortened(found["log_tail"].to_pylist())
     found = found.set_column(
         found.column_names.index("log_tail"), "log_tail", pa.array(logs, pa.string())
     )
-    own = {
-        "task": pa.array([pair.task for pair, _ in chosen], pa.string()),
-        "system": pa.array([pair.system for pair, _ in chosen], pa.string()),
-        "configuration_id": pa.array([row.configuration_id for _, row in chosen], pa.int32()),
-        "configuration": pa.array([row.configuration for _, row in chosen], pa.string()),
+    columns = {
+        "task": pa.array([pair.task for pair in rows.pairs], pa.string()).take(own["pair"]),
+        "system": pa.array([pair.system for pair in rows.pairs], pa.string()).take(own["pair"]),
+        "configuration_id": own["configuration_id"],
+        "configuration": own["configuration"].cast(pa.string()),
+        **{name: found[name] for name in found.column_names},
     }
-    columns = own | {name: found[name] for name in found.column_names}
     return Details(pa.table(columns), (*left_out, *cut))
 
 
-_Chosen = list[tuple[Pair, Row]]
-
-
-def _chosen(rows: Rows, configurations: pa.Table, most: int) -> tuple[_Chosen, list[str]]:
-    total = sum(len(pair.cv) + len(pair.tests) + len(pair.external) for pair in rows.pairs)
+def _chosen(rows: Rows, configurations: pa.Table, most: int) -> tuple[pa.Array, list[str]]:
+    """The places of the rows to show, and what isn't among them."""
+    total = len(rows.table)
     if total <= most:
-        return list(_evaluations(rows)), []
-    selected = _selected(configurations)
-    failed: _Chosen = []
-    telling: _Chosen = []
-    # Of a million rows a list of all would cost seconds.
-    for pair, row in _evaluations(rows):
-        if row.outcome != "ok":
-            failed.append((pair, row))
-        elif row.stage != "cv" or row.configuration_id in selected[pair.task, pair.system]:
-            telling.append((pair, row))
-    kept = [*failed, *telling][:most]
-    shown = min(len(failed), most)
-    return kept, [
-        f"Of {total:,} evaluations this page has {len(kept):,} one by one: {shown:,} of "
-        f"the {len(failed):,} that aren't ok, refits, and those of selected configurations. Of the "
-        "others it has what each configuration sums up to; `runner query` has them all."
+        return pa.array(range(total), pa.int64()), []
+    failed = ~rows.texts("outcome").equal("ok")
+    refit = ~rows.texts("stage").equal("cv")
+    telling = ~failed & (refit | _of_selected(rows, configurations))
+    kept = np.concatenate([np.flatnonzero(failed), np.flatnonzero(telling)])[:most]
+    failures = int(failed.sum())
+    return pa.array(kept), [
+        f"Of {total:,} evaluations this page has {len(kept):,} one by one: "
+        f"{min(failures, most):,} of the {failures:,} that aren't ok, refits, and those of "
+        "selected configurations. Of the others it has what each configuration sums up to; "
+        "`runner query` has them all."
     ]
 
 
-def _selected(configurations: pa.Table) -> Mapping[tuple[str, str], set[int]]:
-    """The selected configurations' numbers, by task and system."""
-    found: dict[tuple[str, str], set[int]] = defaultdict(set)
-    for row in configurations.filter(configurations["selected"]).to_pylist():
-        found[row["task"], row["system"]].add(row["configuration_id"])
-    return found
-
-
-def _evaluations(rows: Rows) -> Iterator[tuple[Pair, Row]]:
-    for pair in rows.pairs:
-        for row in (*pair.cv, *pair.tests, *pair.external):
-            yield pair, row
+def _of_selected(rows: Rows, configurations: pa.Table) -> Flags:
+    """The rows of selected configurations."""
+    chosen = {
+        (row["task"], row["system"]): row["configuration_id"]
+        for row in configurations.filter(configurations["selected"]).to_pylist()
+    }
+    ids = [chosen.get((pair.task, pair.system), -1) for pair in rows.pairs]
+    own: Flags = rows.integers("configuration_id") == np.array([*ids, 0])[rows.pair]
+    return own
 
 
 def _shortened(logs: list[str | None]) -> tuple[list[str | None], list[str]]:

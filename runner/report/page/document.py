@@ -6,7 +6,6 @@ import base64
 import hashlib
 import html
 import json
-from dataclasses import asdict
 from importlib.resources import files
 from string import Template
 
@@ -45,7 +44,7 @@ def render(content: Content) -> str:
 
 def _json(content: Content) -> str:
     """JSON that can't end the element it stands in, nor start a comment there."""
-    text = json.dumps(asdict(content), separators=(",", ":"), ensure_ascii=False)
+    text = json.dumps(vars(content), separators=(",", ":"), ensure_ascii=False)
     for character in "<>&\u2028\u2029":
         text = text.replace(character, f"\\u{ord(character):04x}")
     # Half a surrogate pair has no UTF-8.
