@@ -144,13 +144,14 @@ def write_study(study: Study, output: Path, choices: Choices | None = None) -> W
 
 
 def published_folder(name: str) -> Path:
-    """The folder of a paper's printed tables, below results/ here or in the checkout.
+    """The folder of a paper's printed tables: below results/ here, in the checkout, or as a wheel
+    brings it along.
 
     Raises:
         InputError: There is none of that name.
     """
-    checkout = Path(__file__).resolve().parents[2]
-    places = [PUBLISHED, checkout / PUBLISHED]
+    package = Path(__file__).resolve().parents[1]
+    places = [PUBLISHED, package.parent / PUBLISHED, package / "published"]
     for folder in (Path(name), *(place / name for place in places)):
         if name and folder.is_dir():
             return folder
