@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from runner.report import Report, SubmissionFile
+    from runner.report.ensembles import EnsembleReport
     from runner.report.mlbench import Choices
 
 SECONDS = 5.0
@@ -86,6 +87,9 @@ def command(
     in answers.txt what the numbers say. Where a task's test file has no labels, what the selected
     configurations predict for it is in submissions/TASK/SYSTEM.csv.
 
+    Of a study of ensembles: closed gaps, mean ranks and paired comparisons of the techniques, what
+    each took, and what training the base models would have (docs/ensembles.md).
+
     With --watch, the page alone, written again and again until the run has ended; it reloads
     itself. Then the whole report. Ctrl-C ends the watch, not the run.
 
@@ -118,22 +122,27 @@ def command(
 
 def _report_run(
     results: Path | None, output: Path | None, choices: Choices, seconds: float | None
-) -> Report | None:
+) -> Report | EnsembleReport | None:
     """The report, after a watch where one is wanted; None where that was interrupted."""
     if seconds is not None:
         from runner.cli.watch import follow
 
         return follow(results, output, seconds, choices)
-    from runner.report import write
+    from runner.report.kinds import write_report
     from runner.store import Store
 
     folder = results_folder(results)
-    return write(Store.open(folder), output or folder / "report", choices=choices)
+    return write_report(Store.open(folder), output or folder / "report", choices)
 
 
-def _print_report(report: Report, folder: Path, as_json: bool) -> None:
+def _print_report(report: Report | EnsembleReport, folder: Path, as_json: bool) -> None:
     from rich.console import Console
 
+    from runner.report.ensembles import EnsembleReport
+
+    if isinstance(report, EnsembleReport):
+        _print_ensembles(report, as_json)
+        return
     if as_json:
         document = {
             "run_id": report.run_id,
@@ -156,6 +165,24 @@ def _print_report(report: Report, folder: Path, as_json: bool) -> None:
     click.echo(f"tables: {report.summary_csv}, {report.configurations_csv}")
     click.echo(f"chart: {report.chart_svg}, {report.chart_png}")
     click.echo(f"the study: tables, figures and answers.txt in {report.summary_csv.parent}")
+
+
+def _print_ensembles(report: EnsembleReport, as_json: bool) -> None:
+    if as_json:
+        document = {
+            "run_id": report.run_id,
+            "tables": {name: table.to_pylist() for name, table in report.tables.items()},
+            "notes": report.notes,
+            "answers": report.sentences,
+            "files": [str(path) for path in report.files],
+        }
+        click.echo(json.dumps(document))
+        return
+    print_table(_rounded(report.shown, 4))
+    for note in (*report.notes, *report.sentences):
+        click.echo(note)
+    click.echo(f"page: {report.page}")
+    click.echo(f"tables, figures and answers.txt: in {report.page.parent}")
 
 
 def _entering(submission: SubmissionFile, results: Path) -> str:
@@ -191,12 +218,12 @@ def _report_paper(name: str, output: Path | None, choices: Choices, as_json: boo
     click.echo(f"tables: {folder}/tables, figures: {folder}/figures")
 
 
-def _rounded(table: pa.Table) -> pa.Table:
+def _rounded(table: pa.Table, digits: int = 2) -> pa.Table:
     """Numbers as a paper prints them, for people."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
     for index, field in enumerate(table.schema):
         if pa.types.is_floating(field.type):
-            table = table.set_column(index, field.name, pc.round(table.column(index), 2))
+            table = table.set_column(index, field.name, pc.round(table.column(index), digits))
     return table

@@ -37,7 +37,7 @@ class EnsembleKeys(BaseModel):
     metatasks: list[Any] = Field(min_length=1)
     techniques: list[Any] = Field(default=[], min_length=1)
     protocol: str = "corrected"
-    metric: str = "auc"
+    metric: str | None = None
     seed: int = Field(default=0, ge=0, lt=2**32)
     sandbox: SandboxKeys = SandboxKeys()
     threads: int = Field(default=1, ge=1)

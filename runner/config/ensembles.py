@@ -15,6 +15,7 @@ from runner.config.study import Sandbox
 from runner.errors import InputError, suggestion
 
 _WILD = frozenset("*?[")
+_METRICS = {"paper": "hard_auc"}
 _FORMS = (
     "a technique is a name, one name with its parameters, such as `ES: {iterations: 50}`, or "
     "`technique: package.module:Class` with its `name` and `parameters`"
@@ -50,7 +51,7 @@ class EnsembleStudy:
         metatasks: Files, each with where in the study it stands.
         techniques: Empty for those of the paper.
         protocol: ``corrected``, ``paper`` or ``validation``.
-        metric: What scores are.
+        asked_metric: What scores are to be; None for the protocol's own.
         threads: What a fit may use of the sandbox's cores.
         timing: ``packed``: beside other sandboxes on the node, ``exclusive``: alone on it.
         predictions: Whether the store keeps what the ensembles predict.
@@ -63,13 +64,18 @@ class EnsembleStudy:
     metatasks: tuple[tuple[Path, Location], ...]
     techniques: tuple[TechniqueEntry, ...]
     protocol: str
-    metric: str
+    asked_metric: str | None
     seed: int
     sandbox: Sandbox
     threads: int
     timing: str
     predictions: bool
     lines: Mapping[Location, int] = field(default_factory=dict, repr=False, compare=False)
+
+    @property
+    def metric(self) -> str:
+        """What scores are: the paper's are AUCs of predicted classes."""
+        return self.asked_metric or _METRICS.get(self.protocol, "auc")
 
     @property
     def folder(self) -> Path:
@@ -116,7 +122,7 @@ def load_ensemble_study(path: Path) -> EnsembleStudy:
         metatasks=metatasks,
         techniques=techniques,
         protocol=keys.protocol,
-        metric=keys.metric,
+        asked_metric=keys.metric,
         seed=keys.seed,
         sandbox=Sandbox(**keys.sandbox.model_dump()),
         threads=keys.threads,
@@ -150,7 +156,7 @@ def ensemble_study(name: str, metatasks: Sequence[Path]) -> EnsembleStudy:
         metatasks=tuple(found),
         techniques=(),
         protocol=keys.protocol,
-        metric=keys.metric,
+        asked_metric=keys.metric,
         seed=keys.seed,
         sandbox=Sandbox(**keys.sandbox.model_dump()),
         threads=keys.threads,

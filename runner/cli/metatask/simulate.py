@@ -27,7 +27,7 @@ _STUDIES = (".yaml", ".yml")
     type=click.Path(path_type=Path),
 )
 @click.option("--protocol", metavar="NAME", help="corrected (the default), paper or validation.")
-@click.option("--metric", metavar="NAME", help="What scores are.  [default: auc]")
+@click.option("--metric", metavar="NAME", help="What scores are.  [default: auc; paper: hard_auc]")
 @click.option(
     "--technique",
     "techniques",
@@ -77,11 +77,9 @@ def _with_options(
 ) -> EnsembleStudy:
     from runner.config import TechniqueEntry
 
-    changed = {
-        "protocol": protocol or study.protocol,
-        "metric": metric or study.metric,
-    }
-    study = dataclasses.replace(study, **changed)
+    study = dataclasses.replace(
+        study, protocol=protocol or study.protocol, asked_metric=metric or study.asked_metric
+    )
     if not techniques:
         return study
     entries = [TechniqueEntry(name.rpartition(":")[2], name) for name in techniques]
