@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from runner.ensemble import kernels as ensembles
+from runner.ensemble.registry import TECHNIQUES
 from runner.models import FAMILIES, kernels
 from runner.models.kernels.cache import compile_ahead, kernel_modules, uncompiled
 
@@ -71,4 +73,11 @@ def test_a_module_of_which_some_kernels_are_compiled_is_not(source: Path) -> Non
 
 def test_families_name_their_kernels() -> None:
     named = {module for family in FAMILIES.values() for module in family.preload}
-    assert {module for module in named if module.startswith(kernels.__name__)} == set(MODULES)
+    theirs = {module for module in MODULES if module.startswith(kernels.__name__)}
+    assert {module for module in named if module.startswith(kernels.__name__)} == theirs
+
+
+def test_ensembles_name_their_kernels() -> None:
+    named = {module for listing in TECHNIQUES.values() for module in listing.preload}
+    theirs = {module for module in MODULES if not module.startswith(kernels.__name__)}
+    assert {module for module in named if module.startswith(ensembles.__name__)} == theirs

@@ -12,14 +12,21 @@ from importlib.metadata import version
 from pathlib import Path
 
 PACKAGE = __package__
+PACKAGES = (PACKAGE, "runner.ensemble.kernels")
+"""All that hold kernels."""
+
+_ROOT = Path(__file__).parents[len(PACKAGE.split("."))]
 _OTHERS = ("__init__", "__main__", "cache", "compiled")
 
 
 def kernel_modules() -> tuple[str, ...]:
     """All modules of kernels, by name."""
-    folder = Path(__file__).parent
-    names = sorted(file.stem for file in folder.glob("*.py"))
-    return tuple(f"{PACKAGE}.{name}" for name in names if name not in _OTHERS)
+    return tuple(
+        f"{package}.{file.stem}"
+        for package in PACKAGES
+        for file in sorted(_ROOT.joinpath(*package.split(".")).glob("*.py"))
+        if file.stem not in _OTHERS
+    )
 
 
 def uncompiled(modules: Iterable[str]) -> tuple[str, ...]:
@@ -28,7 +35,7 @@ def uncompiled(modules: Iterable[str]) -> tuple[str, ...]:
     What is known stands beside the source, where numba writes first; where it writes elsewhere,
     because that folder can't be written, all are named.
     """
-    kernels = (module for module in modules if module.startswith(f"{PACKAGE}."))
+    kernels = (module for module in modules if module.rpartition(".")[0] in PACKAGES)
     return tuple(module for module in kernels if _read(module) != stamp(module))
 
 
