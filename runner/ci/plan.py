@@ -77,12 +77,15 @@ class Plan:
         return min((r.stated for r in self.requirements if r.stated is not None), default=None)
 
 
-def make_plan(guarantee: Guarantee, bound: str = "auto") -> Plan:
+def make_plan(guarantee: Guarantee, bound: str = "auto", *, measured: float | None = None) -> Plan:
     """The plan by a bound, one of :data:`runner.ci.bounds.NAMES`.
 
     ``hoeffding``, ``bennett`` and ``binomial`` give the paper's numbers. ``auto`` takes for each
     clause the bound that needs fewest rows, ``bennett`` among them only where the share of
-    differing rows is bounded by a clause or stated, and then for all models that pass that clause.
+    differing rows is bounded by a clause, stated or measured, and then for all models that pass.
+
+    Args:
+        measured: What :func:`runner.ci.difference.upper_difference` says of the two models.
 
     Raises:
         InputError: If the bound doesn't hold for the condition, or no test set is large enough.
@@ -90,7 +93,7 @@ def make_plan(guarantee: Guarantee, bound: str = "auto") -> Plan:
     if bound not in NAMES:
         raise InputError(f"there is no bound {bound!r}: {suggestion(bound, NAMES)}")
     clauses = guarantee.condition.clauses
-    share = _share(guarantee, bound)
+    share = _share(guarantee, bound, measured)
     requirements = tuple(_requirement(clause, share, bound) for clause in clauses)
     if bound == "bennett" and not any(r.bound == "bennett" for r in requirements):
         raise InputError(
@@ -120,16 +123,26 @@ def make_plan(guarantee: Guarantee, bound: str = "auto") -> Plan:
     )
 
 
-def _share(guarantee: Guarantee, bound: str) -> Share:
-    ln_share = (
-        math.log(len(guarantee.condition.clauses))
-        + guarantee.reuse.ln_count
-        - math.log(guarantee.delta)
-    )
+def _share(guarantee: Guarantee, bound: str, measured: float | None) -> Share:
     named = bound == "bennett"
     return Share(
-        guarantee.condition, ln_share, guarantee.difference, guarded=not named, assume=named
+        guarantee.condition,
+        ln_inverse_share(guarantee, measured is not None),
+        guarantee.difference,
+        measured,
+        guarded=not named,
+        assume=named,
     )
+
+
+def ln_inverse_share(guarantee: Guarantee, measured: bool = False) -> float:
+    """ln(1/delta') for each clause: delta shared among clauses, histories and the estimate of d.
+
+    Args:
+        measured: Whether d is estimated apart from the clauses, for its upper limit.
+    """
+    events = len(guarantee.condition.clauses) + measured
+    return math.log(events) + guarantee.reuse.ln_count - math.log(guarantee.delta)
 
 
 def _requirement(clause: Clause, share: Share, bound: str) -> Requirement:

@@ -64,6 +64,7 @@ class Share:
         condition: The clause's, whose other clauses may say how much the models differ.
         ln_inverse_delta: ln(k M / delta): what is left of delta for one clause and one history.
         difference: See :class:`runner.ci.guarantee.Guarantee`.
+        measured: An upper limit of d that rows without labels gave.
         guarded: Whether n - o is to be estimated well for every pair of models that passes the
             clause on d by its estimate, not only for those that satisfy it.
         assume: Whether :data:`ASSUMED_DIFFERENCE` may stand in for a difference nobody stated.
@@ -72,6 +73,7 @@ class Share:
     condition: Condition
     ln_inverse_delta: float
     difference: float | None = None
+    measured: float | None = None
     guarded: bool = True
     assume: bool = False
 
@@ -150,6 +152,8 @@ def _difference(share: Share) -> tuple[float, str, float | None] | None:
     if share.difference is not None:
         stated = share.difference
         found.append((stated, f"d is at most {stated:g}, as `difference` states", stated))
+    if share.measured is not None:
+        found.append((share.measured, f"d was measured: at most {share.measured:g}", None))
     if not found and share.assume:
         stated = ASSUMED_DIFFERENCE
         told = f"d is at most {stated:g}, which nothing states: give `difference`"

@@ -25,6 +25,7 @@ _COMMANDS = {
     "query": "runner.cli.query",
     "results": "runner.cli.results",
     "metatask": "runner.cli.metatask",
+    "ci": "runner.cli.ci",
     "data": "runner.cli.data",
     "doctor": "runner.cli.doctor",
 }

@@ -8,6 +8,7 @@ looked for is not the first n that is enough but the last that isn't, plus one.
 from __future__ import annotations
 
 import math
+from functools import cache
 
 from runner.ci.bounds import hoeffding
 
@@ -15,6 +16,7 @@ MOST_ROWS = 10**8
 """Beyond so many the digits of a double don't tell n from n + 1."""
 
 
+@cache
 def samples(half_width: float, ln_inverse_delta: float) -> int | None:
     """Rows from which on a share exceeds its expectation by ``half_width`` with probability delta.
 
@@ -27,15 +29,9 @@ def samples(half_width: float, ln_inverse_delta: float) -> int | None:
     enough = math.ceil(hoeffding.samples(half_width, ln_inverse_delta))
     if enough > MOST_ROWS:
         return None
-    low = 0
     # With real counts k the worst probability falls smoothly with n and is never below the exact
     # one, so from the n that this finds on all are enough.
-    while enough - low > 1:
-        middle = (low + enough) // 2
-        if worst_ln_tail(middle, half_width) <= -ln_inverse_delta:
-            enough = middle
-        else:
-            low = middle
+    enough = _smallest(enough, half_width, ln_inverse_delta)
     while enough > 1 and worst_ln_tail_exact(enough - 1, half_width) <= -ln_inverse_delta:
         enough -= 1
     return enough
@@ -69,6 +65,25 @@ def worst_ln_tail_exact(n: int, half_width: float) -> float:
         else:
             high -= third
     return max(_ln_tail_at(n, k, half_width) for k in range(low, high + 1))
+
+
+def _smallest(enough: int, half_width: float, ln_inverse_delta: float) -> int:
+    """The smallest n whose worst probability over real counts is small enough."""
+    low, guess = 0, enough
+    while enough - low > 1:
+        ln_tail = worst_ln_tail(guess, half_width)
+        if ln_tail <= -ln_inverse_delta:
+            enough = guess
+        else:
+            low = guess
+        # The logarithm is nearly proportional to n, so its ratio is a good next guess; a step
+        # beyond it, it closes the bracket from the other side.
+        guess = round(guess * ln_inverse_delta / -ln_tail) if math.isfinite(ln_tail) else 0
+        step = max(1, guess >> 20)
+        guess += step if guess <= low else -step if guess >= enough else 0
+        if not low < guess < enough:
+            guess = (low + enough) // 2
+    return enough
 
 
 def samples_two_sided(half_width: float, ln_inverse_delta: float) -> int:
