@@ -10,7 +10,7 @@ from typing import Any
 
 from runner.mlbench.setting import Setting
 from runner.mlbench.study import Task
-from runner.store import Store
+from runner.store import OUTCOMES, Store
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class Pair:
 
 @dataclass(frozen=True)
 class Refits:
-    """The evaluations on the test rows, of which one for each repeat follows each selection."""
+    """The evaluations on the test rows, which follow the selections."""
 
     planned: int
     done: int
@@ -129,29 +129,41 @@ from runs where len(planned_keys) > 0
 order by started_at desc nulls last, run_id desc limit 1
 """
 
-# Without a pair are the keys that came to be wanted later: the refits.
-_FOUND = """
+# Without a pair are the keys that came to be wanted later: the refits. A pair's list of numbers is
+# a table of its own, since a join would copy it to every evaluation.
+_FOUND = f"""
 with planned as (
     select unnest(planned_keys) as key, unnest(range(len(planned_keys))) as place
     from runs where run_id = $run_id
 ),
 pairs as (
     select unnest(range(len($first))) as pair, unnest($first) as first, unnest($end) as "end",
-        unnest($folds) as folds, unnest($repeats) as repeats, unnest($ids) as ids
+        unnest($folds) as folds, unnest($repeats) as repeats, unnest($configurations) as of_grid
 ),
+places as (
+    select pair, first, folds, folds * repeats as whole, of_grid,
+        unnest(range(first, "end")) as place
+    from pairs
+),
+numbers as (
+    select unnest(range(len($ids))) as pair, unnest($ids) as ids
+),
+grid as (select pair, unnest(ids) as id, unnest(range(len(ids))) as turn from numbers),
 found as (
-    select pair, folds * repeats as whole, configuration, outcome, wall_seconds, shared_with,
-        coalesce(ids[1 + (place - first) // folds % nullif(len(ids), 0)], configuration_id) as id,
+    select places.pair, whole, configuration, outcome, wall_seconds, shared_with,
+        coalesce(grid.id, configuration_id) as id,
         case when outcome = 'ok' and isfinite(score) then score end as score,
         run_id = $run_id as own, epoch(started_at) as began
-    from evaluations join planned using (key)
-        left join pairs on place >= first and place < "end"
+    from evaluations join planned using (key) left join places using (place)
+        left join grid
+        on grid.pair = places.pair and turn = (place - first) // folds % nullif(of_grid, 0)
 )
 select pair, id, any_value(configuration) as configuration,
     count(*) as done, count(*) filter (own) as own,
     avg(wall_seconds) as seconds, coalesce(max(shared_with), 1) as shared_with,
     case when count(score) = any_value(whole) then avg(score) end as auc,
-    histogram(outcome) as outcomes, min(began) filter (own) as began,
+    {", ".join(f"count(*) filter (outcome = '{name}') as {name}" for name in OUTCOMES)},
+    min(began) filter (own) as began,
     max(began + coalesce(wall_seconds, 0)) filter (own) as ended,
     max(wall_seconds) filter (own) as longest
 from found group by pair, id
@@ -214,6 +226,7 @@ def _places(groups: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
         "end": ends[1:],
         "folds": [group["folds"] for group in groups],
         "repeats": [group["repeats"] for group in groups],
+        "configurations": [len(group.get("configuration_ids") or []) for group in groups],
         "ids": [group.get("configuration_ids") or [] for group in groups],
     }
 
@@ -247,7 +260,7 @@ def _configured(row: Mapping[str, Any]) -> Configured:
         seconds=row["seconds"],
         shared_with=row["shared_with"],
         auc=row["auc"],
-        outcomes=dict(row["outcomes"] or ()),
+        outcomes=_outcomes(row),
     )
 
 
@@ -256,10 +269,19 @@ def _refits(
 ) -> Refits:
     untested = {task.name for task in setting.tasks if task.untested}
     return Refits(
-        planned=sum(group["repeats"] for group in groups if group["task"] not in untested),
+        planned=sum(
+            # Runs of earlier versions wanted the selected configuration's, and didn't say so.
+            group["repeats"] * group.get("refits", 1)
+            for group in groups
+            if group["task"] not in untested
+        ),
         done=sum(row["done"] for row in rows),
-        outcomes=_total(dict(row["outcomes"] or ()) for row in rows),
+        outcomes=_total(map(_outcomes, rows)),
     )
+
+
+def _outcomes(row: Mapping[str, Any]) -> Mapping[str, int]:
+    return {name: row[name] for name in OUTCOMES if row[name]}
 
 
 def _total(counts: Iterable[Mapping[str, int]]) -> Counter[str]:
