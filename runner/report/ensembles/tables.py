@@ -47,7 +47,6 @@ _TABLE2 = {
     "tasks_large": pa.int64(),
 }
 """``large``: over tasks of 1900 rows at least, as the paper has it."""
-_GAPS = {"task": pa.string(), "technique": pa.string(), "closed_gap": pa.float64()}
 _SCORES = {
     "task": pa.string(),
     "technique": pa.string(),
@@ -124,7 +123,7 @@ def tables(
     return {
         "table1": _table(_TABLE1, _metatasks(outcome)),
         "table2": _table(_TABLE2, _spreads(gaps)),
-        "gaps": _table(_GAPS, _gaps(outcome, gaps)),
+        "gaps": _gaps(outcome, gaps),
         "scores": _table(_SCORES, _scores(outcome)),
         "ranks": _table(_RANKS, _ranks(ranking)),
         "comparisons": _table(_COMPARISONS, _comparisons(comparisons)),
@@ -188,12 +187,16 @@ def _spreads(gaps: Gaps | None) -> Iterator[dict[str, Any]]:
         }
 
 
-def _gaps(outcome: Outcome, gaps: Gaps | None) -> Iterator[dict[str, Any]]:
-    if gaps is None:
-        return
-    for task in outcome.by_size:
-        for technique, gap in gaps.by_task.get(task.name, {}).items():
-            yield {"task": task.name, "technique": technique, "closed_gap": gap}
+def _gaps(outcome: Outcome, gaps: Gaps | None) -> pa.Table:
+    """A column a technique, a row a task."""
+    names = [] if gaps is None else [n.name for n in outcome.techniques if n.name in gaps.all_tasks]
+    columns = {"task": pa.string(), **dict.fromkeys(names, pa.float64())}
+    rows = (
+        {"task": task.name, **gaps.by_task[task.name]}
+        for task in outcome.by_size
+        if gaps is not None and task.name in gaps.by_task
+    )
+    return _table(columns, rows)
 
 
 def _scores(outcome: Outcome) -> Iterator[dict[str, Any]]:

@@ -1,4 +1,4 @@
-// Charts as SVG: points, steps and cells, from the descriptions of runner.report.page.charts.
+// Charts as SVG: points, steps, cells and ranks, from the descriptions of runner.report.page.charts.
 
 // Okabe and Ito's colours; shapes tell the series apart without colour.
 const HUES = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#b87f00", "#56b4e9", "#8a6d3b", "#7f7f7f"];
@@ -17,7 +17,7 @@ const CHART_STYLE = `
   .grid { stroke: #e6e6e6; } .frame { stroke: #bbbbbb; fill: none; }
   .title { font-size: 15px; font-weight: 600; } .panel-title { font-weight: 600; } .about, .tick { fill: #666666; }
   .label { font-weight: 600; paint-order: stroke; stroke: #ffffff; stroke-width: 3px; }
-  .line { fill: none; stroke-width: 2; } .rule { stroke: #777777; stroke-width: 1.3; }
+  .rank { stroke: #333333; } .line { fill: none; stroke-width: 2; } .rule { stroke: #777777; stroke-width: 1.3; }
   .small { opacity: 0.5; } .empty { fill: #eeeeee; } .on-pale { fill: #111111; } .on-dark { fill: #ffffff; }
 `;
 const MOST_OVERLAP = 60;
@@ -89,14 +89,15 @@ function pointsPanel(chart, panel, points, width, height) {
     group.append(svg("text", { class: "tick", x: width - 4, y: y.at(line.y) - 4, "text-anchor": "end" }, line.label));
   }
   if (chart.steps) group.append(...stepLines(chart, panel, x, y));
-  const named = panel.points.filter((point) => point.label);
-  const plain = panel.points.filter((point) => !point.label);
+  const isLarge = (point) => Boolean(point.label || point.large);
+  const large = panel.points.filter(isLarge);
+  const named = large.filter((point) => point.label);
   const taken = [
-    ...named.map((point) => ({ x: x.at(point) - 6, y: y.at(point.y) - 6, w: 12, h: 12 })),
+    ...large.map((point) => ({ x: x.at(point) - 6, y: y.at(point.y) - 6, w: 12, h: 12 })),
     ...(panel.lines ?? []).flatMap((line) => lineBoxes(line, y.at(line.y), width)),
   ];
-  for (const point of [...plain, ...named]) {
-    const big = point.label || !named.length;
+  for (const point of [...panel.points.filter((one) => !isLarge(one)), ...large]) {
+    const big = isLarge(point) || !large.length;
     const size = width < 450 && chart.x.scale === "band" ? 4.5 : 6;
     const mark = svg("path", {
       class: big ? "mark" : "mark small", d: shape(chart, point.s, big ? size : 3.5), fill: hue(chart, point.s),
@@ -273,6 +274,7 @@ class ChartView {
     const width = Math.floor(this.holder.clientWidth);
     if (!width || width === this.width) return;
     this.width = width;
-    this.holder.replaceChildren(this.chart.cells ? drawCells(this.chart, width) : drawPoints(this.chart, width));
+    const draw = this.chart.ranks ? drawRanks : this.chart.cells ? drawCells : drawPoints;
+    this.holder.replaceChildren(draw(this.chart, width));
   }
 }

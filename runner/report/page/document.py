@@ -18,6 +18,7 @@ _SCRIPTS = (
     "export.js",
     "table.js",
     "scale.js",
+    "ranks.js",
     "chart.js",
     "drill.js",
     "live.js",
