@@ -18,8 +18,9 @@ from runner.cli.tables import print_table
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from runner.report import Report, SubmissionFile
+    from runner.report import SubmissionFile
     from runner.report.ensembles import EnsembleReport
+    from runner.report.kinds import AnyReport
     from runner.report.mlbench import Choices
 
 SECONDS = 5.0
@@ -122,7 +123,7 @@ def command(
 
 def _report_run(
     results: Path | None, output: Path | None, choices: Choices, seconds: float | None
-) -> Report | EnsembleReport | None:
+) -> AnyReport | None:
     """The report, after a watch where one is wanted; None where that was interrupted."""
     if seconds is not None:
         from runner.cli.watch import follow
@@ -132,10 +133,10 @@ def _report_run(
     from runner.store import Store
 
     folder = results_folder(results)
-    return write_report(Store.open(folder), output or folder / "report", choices)
+    return write_report(Store.open(folder), output or folder / "report", choices=choices)
 
 
-def _print_report(report: Report | EnsembleReport, folder: Path, as_json: bool) -> None:
+def _print_report(report: AnyReport, folder: Path, as_json: bool) -> None:
     from rich.console import Console
 
     from runner.report.ensembles import EnsembleReport

@@ -12,8 +12,8 @@ from runner.cli.folder import RESULTS, results_folder
 from runner.cli.progress import StudyProgress
 
 if TYPE_CHECKING:
-    from runner.report import Report
     from runner.report.estimate import Estimate
+    from runner.report.kinds import AnyReport
     from runner.report.mlbench import Choices
     from runner.report.progress import Progress
     from runner.store import Store
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 def follow(
     results: Path | None, output: Path | None, seconds: float, choices: Choices
-) -> Report | None:
+) -> AnyReport | None:
     """Rewrite the page every few seconds until the run has ended, then write its report.
 
     Returns:

@@ -11,7 +11,8 @@ from typing import Protocol
 
 from runner.errors import InputError
 from runner.report.estimate import Estimate, estimate
-from runner.report.files import Report, preview, write
+from runner.report.files import preview
+from runner.report.kinds import AnyReport, write_report
 from runner.report.live import Watched, live
 from runner.report.mlbench import Choices, write_page
 from runner.report.page import Content
@@ -54,7 +55,7 @@ class Order:
     sleep: Callable[[float], None] = time.sleep
 
 
-def watch(order: Order, watcher: Watcher) -> Report:
+def watch(order: Order, watcher: Watcher) -> AnyReport:
     """Rewrites the page of the latest run until that has ended, then writes its whole report.
 
     Where another run begins meanwhile, that one is watched. A watch that is interrupted leaves a
@@ -77,7 +78,7 @@ def watch(order: Order, watcher: Watcher) -> Report:
                 page.rewrite(progress)
                 watcher.seen(progress, page.estimate, page.file)
             page.rest()
-        return write(store, output, progress.run_id, order.choices)
+        return write_report(store, output, progress.run_id, order.choices)
     except BaseException:
         page.give_up()
         raise
