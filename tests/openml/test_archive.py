@@ -133,3 +133,18 @@ def test_no_network_and_no_cache_is_one_line(
 def test_an_unknown_task_is_named(configured_openml: OpenmlServer) -> None:
     with pytest.raises(TaskError, match="OpenML has no task 4711"):
         read_openml(4711)
+
+
+def test_no_parquet_is_waited_for_where_the_arff_file_is_cached(
+    openml_server: OpenmlServer, tmp_path: Path
+) -> None:
+    archive(openml_server, tmp_path).task(59)
+    path = tmp_path / "datasets" / "61" / "description.xml"
+    address = "<oml:parquet_url>http://127.0.0.1:9/dataset61/dataset_61.pq</oml:parquet_url>"
+    text = path.read_text()
+    path.write_text(text.replace("<oml:md5_checksum>", f"{address}<oml:md5_checksum>"))
+    asked = len(openml_server.requests)
+    files = archive(openml_server, tmp_path).task(59)
+    assert files.dataset.parquet_url is not None
+    assert read_files(files).table.rows == 150
+    assert len(openml_server.requests) == asked
