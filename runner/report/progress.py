@@ -6,6 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from runner.mlbench.setting import Setting
@@ -55,17 +56,17 @@ class Pair:
     ids: tuple[int, ...]
     found: Mapping[int, Configured]
 
-    @property
+    @cached_property
     def done(self) -> int:
         """Evaluations that have a row."""
         return sum(one.done for one in self.found.values())
 
-    @property
+    @cached_property
     def outcomes(self) -> Counter[str]:
         """How many of them ended how."""
         return _total(one.outcomes for one in self.found.values())
 
-    @property
+    @cached_property
     def best(self) -> Configured | None:
         """The best configuration so far; of equal ones the first, as in runner.selection."""
         complete = [one for one in self.found.values() if one.auc is not None]
@@ -102,22 +103,22 @@ class Progress:
     last: float | None
     longest: float
 
-    @property
+    @cached_property
     def planned(self) -> int:
         """All evaluations, refits among them."""
         return sum(pair.planned for pair in self.pairs) + self.refits.planned
 
-    @property
+    @cached_property
     def done(self) -> int:
         """Those that have a row."""
         return sum(pair.done for pair in self.pairs) + self.refits.done
 
-    @property
+    @cached_property
     def own(self) -> int:
         """Those in cross-validation that this run computed."""
         return sum(one.own for pair in self.pairs for one in pair.found.values())
 
-    @property
+    @cached_property
     def outcomes(self) -> Counter[str]:
         """How many of them ended how."""
         return _total([*(pair.outcomes for pair in self.pairs), self.refits.outcomes])
