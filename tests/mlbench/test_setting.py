@@ -7,13 +7,16 @@ from dataclasses import replace
 
 from runner.mlbench.leaderboard import leaderboard
 from runner.mlbench.setting import Setting
-from runner.mlbench.study import System, Task, Winning
+from runner.mlbench.study import Submission, System, Task, Winning
 
 
 def test_round_trip() -> None:
     board = leaderboard([0.1, 0.25], teams=5, winning=0.2, higher_is_better=False)
     setting = Setting(
-        (Task("a", 10, 20, 3, leaderboard=board, winning=Winning(0.2, 1, "LR")), Task("b")),
+        (
+            Task("a", 10, 20, 3, leaderboard=board, winning=Winning(0.2, 1, "LR")),
+            Task("b", submission=Submission("0f", ("Id", "p"))),
+        ),
         (System("mine", "mine", None), System("A-LR", "C-LR", True)),
         {"z": ("mine",), "a": ()},
     )

@@ -183,6 +183,14 @@ def test_rows_of_other_versions_serve_where_accepted(store: Store, attempts: Row
     assert reuse.stale == ()
 
 
+def test_a_row_without_a_score_serves_with_its_predictions_alone(
+    store: Store, attempts: Rows
+) -> None:
+    rows = attempts({"key": "a", "score": None}, {"key": "b", "score": None})
+    store.append(rows, pa.table({"key": ["b"]}))
+    assert set(store.served(["a", "b"], seconds=1e9, memory_mib=1e9).served) == {"b"}
+
+
 def test_a_hundred_thousand_keys(store: Store) -> None:
     """Every other row is of another version; benchmarks/ has the time it takes."""
     count = 100_000

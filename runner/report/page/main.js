@@ -92,14 +92,20 @@ function bestOf(summary, task, name, best) {
   return best(...values.filter((value) => value !== null));
 }
 
+function withoutScore(summary, row) {
+  const outcome = summary.value(row, "test_outcome");
+  if (outcome !== "ok") return outcome;
+  // Only a competition has the labels.
+  const external = summary.value(row, "external_auc");
+  return external === null ? "awaited" : `${show(external, summary.byName.get("external_auc"))} (external)`;
+}
+
 function matrixCell(summary, row, name, best) {
   if (row === undefined) return element("td", { class: "number" }, "");
   if (name === "outcomes") return element("td", { class: "number" }, outcomesText(summary, row));
   const value = summary.value(row, name);
   const text = show(value, summary.byName.get(name));
-  const outcome = value === null && name === "test_auc" ? summary.value(row, "test_outcome") : null;
-  // A refit that is ok and has no score: only a competition has the labels.
-  const why = outcome === "ok" ? "awaited" : outcome;
+  const why = value === null && name === "test_auc" ? withoutScore(summary, row) : null;
   return element("td", { class: value !== null && value === best ? "number best" : "number" }, why ?? text);
 }
 
