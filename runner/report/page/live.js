@@ -110,7 +110,8 @@ function strip() {
   const text = (node, words) => { if (node.textContent !== words) node.textContent = words; };
   const button = element("button", { type: "button", "data-keep": "pause", onclick: () => { paused.yes = !paused.yes; tell(); } });
   const tell = () => {
-    const now = Date.now() / 1000;
+    // Of a page that nobody rewrites all is as of then.
+    const now = live.again === null ? live.made : Date.now() / 1000;
     [[far, howFar()], [when, whenDone(now)], [fresh, freshness(now)], [next, outlook(now)]].forEach(([node, words]) => text(node, words));
     text(button, paused.yes ? "Go on" : "Pause");
   };
