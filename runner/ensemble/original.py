@@ -176,16 +176,13 @@ class OriginalSingleBest(SingleBest):
         y: np.ndarray,
         X: np.ndarray | None = None,
     ) -> OriginalSingleBest:
-        from sklearn.preprocessing import label_binarize
-
         super().fit(confidences, predictions, y)
         near = np.flatnonzero(self.scores_ >= self.scores_.max() - _ROUNDING)
+        # The program takes classes in the order in which the rows show them.
         _, first = np.unique(y, return_index=True)
         classes = y[np.sort(first)]
-        true = label_binarize(y, classes=classes)
-        rounded = [
-            _rounded_auc(true, label_binarize(predictions[one], classes=classes)) for one in near
-        ]
+        shares = [predictions[one][:, np.newaxis] == classes for one in near]
+        rounded = [rounded_auc(y, classes, share.astype(np.float64)) for share in shares]
         self.best_ = int(near[np.argmax(rounded)])
         return self
 
@@ -200,18 +197,35 @@ class OriginalSelection(EnsembleSelection):
         near = np.flatnonzero(scores >= scores.max() - _ROUNDING)
         if len(near) == 1:
             return near
-        from sklearn.preprocessing import label_binarize
-
-        means = [mean(one) for one in near]
-        classes = means[0].shape[1]
-        true = label_binarize(y, classes=np.arange(classes))
-        rounded = np.array(
-            [_rounded_auc(true, one[:, 1] if classes == 2 else one) for one in means]
-        )
+        classes = np.unique(y)
+        rounded = np.array([rounded_auc(y, classes, mean(one)[:, classes]) for one in near])
         return np.asarray(near[rounded == rounded.max()])
 
 
-def _rounded_auc(true: np.ndarray, scores: np.ndarray) -> float:
-    from sklearn.metrics import roc_auc_score
+def rounded_auc(y: np.ndarray, classes: np.ndarray, shares: np.ndarray) -> float:
+    """The weighted AUROC to the bit that ``sklearn.metrics.roc_auc_score`` gives.
 
-    return float(roc_auc_score(true, scores, multi_class="ovr", average="weighted"))
+    It sums trapezoids, so that scores which are equal may be rounded apart.
+
+    Args:
+        y: (rows,), the true classes.
+        classes: In the order of the columns.
+        shares: (rows, classes), confidences; of two classes the second one counts.
+    """
+    if len(classes) == 2:
+        return _area(y == classes[1], shares[:, 1])
+    areas = [_area(y == one, column) for one, column in zip(classes, shares.T, strict=True)]
+    return float(np.average(areas, weights=[np.sum(y == one) for one in classes]))
+
+
+def _area(positive: np.ndarray, score: np.ndarray) -> float:
+    order = np.argsort(score, kind="stable")[::-1]
+    steps = np.append(np.flatnonzero(np.diff(score[order])), len(order) - 1)
+    hits = np.cumsum(positive[order])[steps]
+    misses = 1 + steps - hits
+    if len(hits) > 2:
+        corners = (np.diff(hits, 2) != 0) | (np.diff(misses, 2) != 0)
+        kept = np.concatenate([[True], corners, [True]])
+        hits, misses = hits[kept], misses[kept]
+    hits, misses = np.append(0, hits), np.append(0, misses)
+    return float(np.trapezoid(hits / hits[-1], misses / misses[-1]))
