@@ -22,6 +22,8 @@ COMMANDS = [
     ["results", "check"],
     ["results", "merge"],
     ["results", "export"],
+    ["ci"],
+    ["ci", "size"],
     ["data"],
     ["data", "list"],
     ["data", "show"],
