@@ -7,17 +7,24 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, expect
 
+from runner.report.estimate import estimate
+from runner.report.files import preview
+from runner.report.live import Watched, live
+from runner.report.mlbench import write_page
+from runner.report.progress import ProgressReader
 from runner.store import Store
 
 from .browser import Opened, chromium
+from .conftest import plan, recorder, synthetic_rows, table
 
 # Evaluations that take as long on every machine, so that the run is there to be looked at.
 SLOW = """
@@ -191,3 +198,57 @@ def test_the_selection_is_the_best_mean_of_the_store(lived: Lived) -> None:
         assert float(shown[row["system"]]["cv_auc"]) == pytest.approx(row["auc"], rel=1e-12)
         total = float(shown[row["system"]]["total_training_seconds"])
         assert total == pytest.approx(row["seconds"], rel=1e-9)
+
+
+def write(store: Store, folder: Path, again: float | None = 1.0) -> Path:
+    """The page of a run as a watch writes it at this moment."""
+    progress = ProgressReader(store).read()
+    assert progress is not None
+    now = time.time()
+    told = live(progress, estimate(progress, now), Watched(now, now, again))
+    return write_page(replace(preview(store, progress.run_id), live=told), folder)
+
+
+def done(opened: Opened) -> int:
+    return int(opened.page.locator("#live").get_attribute("data-done") or -1)
+
+
+def test_a_reader_is_left_in_peace(browser: Browser, tmp_path: Path) -> None:
+    rows = synthetic_rows()
+    store = recorder(tmp_path / "results")(rows[:60], plan(), ended=False)
+    opened = Opened(browser, write(store, tmp_path))
+    page = opened.page
+    page.select_option("[data-choice=measure]", "outcomes")
+    page.locator("#evaluations tbody tr").nth(5).click()
+    store.append(table(rows[60:]))
+    write(store, tmp_path)
+    page.wait_for_timeout(4000)
+    assert done(opened) == 60
+    assert page.locator("dialog").is_visible()
+    top = "document.querySelector('#evaluations').getBoundingClientRect().top"
+    before = page.evaluate(top)
+    page.keyboard.press("Escape")
+    page.wait_for_selector(f"#live[data-done='{len(rows)}']")
+    # More rows stand above it now, and it stands where it stood.
+    assert abs(page.evaluate(top) - before) < 3
+    assert page.locator("[data-choice=measure]").input_value() == "outcomes"
+    assert opened.complaints == []
+    page.close()
+
+
+def test_a_paused_page_stays(browser: Browser, tmp_path: Path) -> None:
+    rows = synthetic_rows()
+    store = recorder(tmp_path / "results")(rows[:60], plan(), ended=False)
+    opened = Opened(browser, write(store, tmp_path))
+    opened.page.click("[data-keep=pause]")
+    store.append(table(rows[60:]))
+    write(store, tmp_path, again=None)
+    opened.page.wait_for_timeout(3500)
+    assert done(opened) == 60
+    opened.page.click("[data-keep=pause]")
+    opened.page.wait_for_selector(f"#live[data-done='{len(rows)}']")
+    # That page is the last: nobody goes on with it.
+    loads = len(opened.requests)
+    opened.page.wait_for_timeout(2500)
+    assert len(opened.requests) == loads
+    opened.page.close()

@@ -42,10 +42,10 @@ function save() {
   }
 }
 
-// Where the page is scrolled to, told by what is there: what is above may have grown meanwhile.
+// Where the page is scrolled to, told by what is in its middle: what is above may have grown meanwhile.
 function place() {
   const marks = [...document.querySelectorAll("[id]")].filter((node) => node.closest("main") && !node.closest("svg"));
-  const above = marks.filter((node) => node.getBoundingClientRect().top <= 80 && node.offsetParent);
+  const above = marks.filter((node) => node.getBoundingClientRect().top <= window.innerHeight / 2 && node.offsetParent);
   const last = above.at(-1);
   if (!last || !window.scrollY) return { top: window.scrollY };
   return { id: last.id, down: last.getBoundingClientRect().top };
@@ -58,6 +58,7 @@ function restore() {
   const node = before.place.id && document.getElementById(before.place.id);
   const top = node ? node.getBoundingClientRect().top + window.scrollY - before.place.down : before.place.top;
   if (top) window.scrollTo({ top, behavior: "instant" });
+  if (!live) history.scrollRestoration = "auto";
 }
 
 function ago(seconds) {
@@ -139,6 +140,8 @@ function keepUp() {
   if (!live || live.again === null) return;
   for (const kind of ACTIVE) addEventListener(kind, () => { active = Date.now(); }, { capture: true, passive: true });
   addEventListener("pagehide", save);
+  // The browser would scroll to where things were.
+  history.scrollRestoration = "manual";
   const stale = Date.now() - seen;
   const wait = Math.max(LEAST_WAIT, 1000 * live.again, 10 * performance.now(), Math.min(stale / 2, MOST_WAIT));
   const due = Date.now() + wait;
