@@ -59,7 +59,12 @@ def select(rows: Iterable[Scored], folds: int, repeats: int = 1) -> Selection | 
 
 def best(complete: Iterable[Selection]) -> Selection | None:
     """The one of the best mean, of the lower configuration_id among equal ones."""
-    return min(complete, key=lambda item: (-item.mean, item.configuration_id), default=None)
+    return min(complete, key=_rank, default=None)
+
+
+def ranked(complete: Iterable[Selection]) -> list[Selection]:
+    """All of them, :func:`best`'s first."""
+    return sorted(complete, key=_rank)
 
 
 def summarise(rows: Iterable[Scored], folds: int, repeats: int = 1) -> dict[int, Selection | None]:
@@ -93,6 +98,10 @@ def from_folds(configuration_id: int, folds: Iterable[Sequence[float]]) -> Selec
         return Selection(configuration_id, mean, None)
     squares = math.fsum((score - mean) ** 2 for score in scores)
     return Selection(configuration_id, mean, math.sqrt(squares / (len(scores) - 1)))
+
+
+def _rank(selection: Selection) -> tuple[float, int]:
+    return -selection.mean, selection.configuration_id
 
 
 def mean_score(scores: Sequence[float]) -> float:

@@ -90,6 +90,15 @@ def _sweep(value: Any) -> Any:
 Name = Annotated[str, AfterValidator(safe_name)]
 
 
+def _refits(value: Any) -> Any:
+    if value == "all" or (isinstance(value, int) and not isinstance(value, bool) and value >= 1):
+        return value
+    raise ValueError(
+        "must be how many of each system's configurations are fitted again, at least 1, or all, "
+        f"not {value!r}"
+    )
+
+
 class _Keys(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
 
@@ -166,3 +175,4 @@ class SweepKeys(_Keys):
     repeats: int = Field(default=1, ge=1, le=1000)
     share_fits: bool = True
     predictions: bool = False
+    refit: Annotated[int | Literal["all"], BeforeValidator(_refits)] = 1

@@ -105,6 +105,8 @@ class SweepStudy:
         repeats: How often each evaluation is made.
         share_fits: Whether configurations that one fit passes through are read off it.
         predictions: Whether the store keeps the predictions.
+        refit: How many configurations of each system, the best ones on a task, are fitted again
+            on all its training rows and scored on its test rows; None for all.
         platforms: Sets of systems that somebody offers together, by name.
         lines: Where in the file everything stands; ``line`` reads it.
     """
@@ -123,6 +125,7 @@ class SweepStudy:
     repeats: int
     share_fits: bool
     predictions: bool
+    refit: int | None
     platforms: Mapping[str, tuple[str, ...]]
     lines: Mapping[Location, int] = field(repr=False, compare=False)
 
@@ -169,6 +172,7 @@ def load_study(path: Path) -> SweepStudy:
         repeats=keys.repeats,
         share_fits=keys.share_fits,
         predictions=keys.predictions,
+        refit=None if keys.refit == "all" else keys.refit,
         platforms=_platforms(keys),
         lines=document.lines,
     )

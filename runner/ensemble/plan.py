@@ -90,6 +90,7 @@ class Plan:
                 folds=len(keys),
                 keys=keys,
                 configuration_ids=(0,),
+                refits=0,
             )
 
     @property

@@ -41,6 +41,8 @@ class Wanted:
             row made with other versions serves, that row's key. By repeat, configuration, fold.
         configuration_ids: The number that each configuration has in this run: a row made for a
             study whose own system had another grid may hold another.
+        refits: How many of its configurations, once selected, are wanted on the test rows, each
+            as often as ``repeats``.
     """
 
     task: str
@@ -49,6 +51,7 @@ class Wanted:
     keys: tuple[str, ...]
     repeats: int = 1
     configuration_ids: tuple[int, ...] = ()
+    refits: int = 1
 
 
 @dataclass(frozen=True)
@@ -62,6 +65,7 @@ class Run:
         versions: Of the runner and the libraries, by name.
         setting: What the study is about, as runner.mlbench.setting writes it; None where the
             command records none.
+        config_path: Where the study's file is; None where there is none.
     """
 
     run_id: str
@@ -73,6 +77,7 @@ class Run:
     versions: Mapping[str, str]
     machine: str
     setting: str | None = None
+    config_path: str | None = None
 
 
 _AT_WORK = "another process is compacting or merging these results: try again when it has ended"
@@ -176,6 +181,7 @@ class Store:
                 "folds": group.folds,
                 "repeats": group.repeats,
                 "configuration_ids": list(group.configuration_ids),
+                "refits": group.refits,
                 "keys": len(group.keys),
             }
             for group in run.planned
@@ -191,6 +197,7 @@ class Store:
             versions=json.dumps(dict(run.versions), sort_keys=True),
             machine=run.machine,
             setting=run.setting,
+            config_path=run.config_path,
         )
 
     def extend_run(self, run_id: str, keys: Iterable[str]) -> None:

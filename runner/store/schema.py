@@ -92,5 +92,6 @@ RUNS = pa.schema(
         ("versions", pa.string()),
         ("machine", pa.string()),
         ("setting", pa.string()),
+        ("config_path", pa.string()),
     ]
 )

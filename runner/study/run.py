@@ -8,6 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Generic, Protocol, TypeVar
 
 import numpy as np
@@ -34,6 +35,9 @@ class StudyFile(Protocol):
 
     @property
     def text(self) -> str: ...
+
+    @property
+    def path(self) -> Path | None: ...
 
     @property
     def sandbox(self) -> Sandbox: ...
@@ -217,7 +221,7 @@ class StudyRun(Generic[Jobs]):
         return stored_key(self._served, key)
 
     def _begin(self, wanted: tuple[Wanted, ...]) -> str:
-        run_id = uuid.uuid4().hex
+        run_id, path = uuid.uuid4().hex, self._study.path
         self._store.begin_run(
             Run(
                 run_id=run_id,
@@ -229,6 +233,7 @@ class StudyRun(Generic[Jobs]):
                 versions=environment_versions(),
                 machine=engine.machine(),
                 setting=self._subject.setting(),
+                config_path=None if path is None else str(path.absolute()),
             )
         )
         return run_id

@@ -114,6 +114,13 @@ class Plan:
         own = self.tasks[task].folds
         return self.study.folds if own is None else self.splits[task].folds
 
+    def refits(self, pair: Pair) -> int:
+        """How many of a pair's configurations are scored on the test rows, if as many complete."""
+        if not len(self.splits[pair.task].test_rows):
+            return 0
+        most = len(pair.tests)
+        return most if self.study.refit is None else min(self.study.refit, most)
+
     def arrays_name(self, task: int) -> str:
         """The name under which the task's arrays, with this study's folds, travel to the nodes."""
         return hashlib.sha256(

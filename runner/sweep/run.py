@@ -70,8 +70,8 @@ class _Subject:
 
     @property
     def planned(self) -> int:
-        refits = (next(iter(pair.tests.values())) for pair in self._plan.pairs)
-        return sum(len(pair.cv) for pair in self._plan.pairs) + sum(map(len, refits))
+        refits = sum(map(self._plan.refits, self._plan.pairs)) * self._plan.study.repeats
+        return sum(len(pair.cv) for pair in self._plan.pairs) + refits
 
     @property
     def keys(self) -> Sequence[str]:
@@ -105,6 +105,7 @@ class _Subject:
                 repeats=study.repeats,
                 keys=tuple(stored(evaluation.key) for evaluation in pair.cv),
                 configuration_ids=tuple(pair.tests),
+                refits=self._plan.refits(pair),
             )
             for pair in self._plan.pairs
         )

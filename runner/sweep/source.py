@@ -1,4 +1,4 @@
-"""The sweep as the engine sees it: jobs of the folds first, then a refit for each selection."""
+"""The sweep as the engine sees it: jobs of the folds first, then refits of the best."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Any
 
 from runner.engine import Evaluation, Job
-from runner.selection import Scored, Selection, select
+from runner.selection import Scored, Selection, ranked, select, summarise
 from runner.study import EXCLUSIVE, Served, environment_versions
 from runner.sweep.plan import METRIC, TEST, Pair, Plan, Planned, configuration_text
 from runner.sweep.work import SHORT_SECONDS, Fit
@@ -98,18 +98,19 @@ class SweepSource:
         return self._plan.tasks[pair.task].name, pair.system
 
     def _refit(self, progress: _Open) -> list[Job]:
-        selection = progress.selection()
-        if selection is None:
-            self.unselected.append(self._name(progress.pair))
-            return []
-        jobs = []
-        for test in progress.pair.tests[selection.configuration_id]:
-            self.tests.append(test)
-            if known := self._served.get(test.key):
-                jobs += self._take(test, known.outcome, known.score)
-            else:
-                jobs.append(self._job((test,)))
-        return jobs
+        pair = progress.pair
+        complete = progress.ranked()
+        if not complete:
+            self.unselected.append(self._name(pair))
+        missing = []
+        for selection in complete[: self._plan.refits(pair)]:
+            for test in pair.tests[selection.configuration_id]:
+                self.tests.append(test)
+                if known := self._served.get(test.key):
+                    self._take(test, known.outcome, known.score)
+                else:
+                    missing.append(test)
+        return [self._job(group) for group in self._plan.fits(missing)]
 
     def _job(self, group: tuple[Planned, ...]) -> Job:
         plan, first = self._plan, group[0]
@@ -194,6 +195,8 @@ class _Open:
         if found is not None and (self.best is None or found.mean > self.best):
             self.best = found.mean
 
-    def selection(self) -> Selection | None:
+    def ranked(self) -> list[Selection]:
+        """The configurations whose folds are all ok, best first."""
         scored = (scored for folds in self._scored.values() for scored in folds.values())
-        return select(scored, self._folds, self._repeats)
+        summaries = summarise(scored, self._folds, self._repeats).values()
+        return ranked(summary for summary in summaries if summary is not None)

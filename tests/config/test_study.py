@@ -150,3 +150,13 @@ def test_memory(text: str | int, size: int) -> None:
 def test_any_other_text_is_no_size(text: str) -> None:
     with contextlib.suppress(ValueError):
         assert memory_bytes(text) > 0
+
+
+def test_refits_are_a_number_or_all(study_of: StudyOf) -> None:
+    assert study_of(SMALL).refit == 1
+    assert study_of(SMALL + "refit: 20\n").refit == 20
+    assert study_of(SMALL + "refit: all\n").refit is None
+    for wrong in ("0", "most", "true", "2.5"):
+        with pytest.raises(InputError, match=r"how many of each system's .* or all") as caught:
+            study_of(SMALL + f"refit: {wrong}\n")
+        assert caught.value.line == 7
