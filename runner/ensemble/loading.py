@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from runner.config import EnsembleStudy
+from runner.config.document import Location
 from runner.ensemble.protocols import VALIDATION
 from runner.errors import InputError
-from runner.metatask import Metatask, files, original
+from runner.metatask import Metatask, files, formats
 from runner.metatask.fingerprint import fingerprint
 
 
@@ -37,9 +38,7 @@ def load_metatasks(study: EnsembleStudy) -> tuple[Loaded, ...]:
     found: list[Loaded] = []
     by_name: dict[str, Path] = {}
     by_content: dict[str, Path] = {}
-    for path, place in study.metatasks:
-        if _is_second_half(path, study):
-            continue
+    for path, place in _files(study).items():
         loaded = _load(path)
         twin = by_content.setdefault(loaded.fingerprint, path)
         if twin != path:
@@ -54,18 +53,20 @@ def load_metatasks(study: EnsembleStudy) -> tuple[Loaded, ...]:
     return tuple(found)
 
 
+def _files(study: EnsembleStudy) -> dict[Path, Location]:
+    """The metatasks' files, each once, with where the study names them."""
+    found: dict[Path, Location] = {}
+    for path, place in study.metatasks:
+        for file in formats.find([path]):
+            found.setdefault(file, place)
+    return found
+
+
 def _load(path: Path) -> Loaded:
-    if path.suffix in (".csv", ".json"):
-        metatask = original.read(path)
-        return Loaded(metatask, fingerprint(metatask), None)
-    metatask = files.read(path)
-    return Loaded(metatask, files.stored_fingerprint(path), path.absolute())
-
-
-def _is_second_half(path: Path, study: EnsembleStudy) -> bool:
-    """Whether a pattern found both files of an original metatask, and this is the latter."""
-    table = path.with_suffix(".csv")
-    return path.suffix == ".json" and any(table == other for other, _ in study.metatasks)
+    if files.is_own(path):
+        return Loaded(files.read(path), files.stored_fingerprint(path), path.absolute())
+    metatask = formats.load(path)
+    return Loaded(metatask, fingerprint(metatask), None)
 
 
 def _problems(metatask: Metatask, protocol: str) -> Iterator[str]:
