@@ -22,6 +22,7 @@ import numpy as np
 import pyarrow as pa
 
 from benchmarks.machine import description
+from runner.config import PLATFORMS
 from runner.mlbench.leaderboard import leaderboard
 from runner.mlbench.setting import Setting
 from runner.mlbench.study import MODELS, System, Task
@@ -112,6 +113,7 @@ def _setting(draw: np.random.Generator, systems: Sequence[str]) -> str:
     return Setting(
         tuple(tasks),
         tuple(System(name, MODELS.get(name, name), FAMILIES[name].linear) for name in systems),
+        PLATFORMS,
     ).to_json()
 
 

@@ -178,17 +178,28 @@ def corrected_t(differences: Sequence[float]) -> tuple[Estimate, float]:
 
 
 def _signed_rank(differences: Sequence[float], seed: int) -> float:
-    from scipy.stats import PermutationMethod, wilcoxon
+    from scipy.stats import permutation_test, rankdata
 
     decided = [difference for difference in differences if difference]
     if len(decided) < 2:
         # Either sign of a single difference is as extreme as the other.
         return 1.0
+    ranks = rankdata(np.abs(decided))
+
+    def statistic(signed: np.ndarray, axis: int) -> np.ndarray:
+        total: np.ndarray = ((signed > 0) * ranks).sum(axis=axis)
+        return total
+
     # Every assignment of signs while they can be listed: the usual tables know no ties.
-    method = PermutationMethod(
-        n_resamples=2 ** min(len(decided), _EXACT_SIGNS), rng=np.random.default_rng(seed)
+    found = permutation_test(
+        (decided,),
+        statistic,
+        permutation_type="samples",
+        vectorized=True,
+        n_resamples=2 ** min(len(decided), _EXACT_SIGNS),
+        rng=np.random.default_rng(seed),
     )
-    return float(wilcoxon(decided, method=method).pvalue)
+    return float(found.pvalue)
 
 
 def _counts(differences: Sequence[float]) -> dict[str, int]:

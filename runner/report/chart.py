@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -67,16 +67,21 @@ def auc_vs_time(summary: pa.Table, configurations: pa.Table, study: str) -> alt.
     systems = sorted(set(summary["system"].to_pylist()))
     width, height = (540, 340) if len(tasks) == 1 else (280, 210)
     seconds = _seconds_domain(found)
-    panels = []
+    panels, data = [], {}
     for task in tasks:
         own = [mark for mark in found if mark.task == task]
         panel = Panel(width, height, seconds, _auc_domain(own))
         name = task if own else f"{task}: no configuration has all its folds ok"
-        panels.append(_panel(name, _labelled(own, panel), panel, systems))
+        labelled = _labelled(own, panel)
+        data[task] = [vars(mark) for mark in labelled]
+        panels.append(_panel(name, task, panel, systems))
     title = heading(f"{study}: AUC against training time", _subtitle(summary, found, shown.few))
-    return alt.concat(
+    chart = alt.concat(
         *panels, columns=_COLUMNS, bounds="flush", spacing=_SPACING, title=title, config=config()
     )
+    # Apart from the panels, each part of which would copy them.
+    chart.datasets = data
+    return chart
 
 
 @dataclass(frozen=True)
@@ -151,11 +156,11 @@ def _auc_domain(found: Sequence[Mark]) -> tuple[float, float]:
 
 
 def _panel(
-    name: str, found: Sequence[Mark], panel: Panel, systems: Sequence[str]
+    name: str, data: str, panel: Panel, systems: Sequence[str]
 ) -> alt.LayerChart | alt.FacetChart:
     import altair as alt
 
-    base = alt.Chart(alt.InlineData(values=[asdict(mark) for mark in found])).encode(
+    base = alt.Chart(alt.NamedData(name=data)).encode(
         x=seconds_axis(panel.seconds, "training time, sum over folds (s, log scale)"),
         y=_auc_axis(panel),
         color=by_system(alt.Color, systems, COLOURS),
