@@ -73,11 +73,9 @@ def main() -> None:
     for slots, runs in found.items():
         seconds = [run.seconds for run in runs]
         median = statistics.median(seconds)
+        spread = f"{median:.1f} ({min(seconds):.1f} to {max(seconds):.1f})"
         work = statistics.median(run.work / slots / run.seconds for run in runs)
-        print(
-            f"| {slots} | {median:.1f} ({min(seconds):.1f} to {max(seconds):.1f}) | {100 * work:.0f} %"
-            f" | {one / median:.2f} |"
-        )
+        print(f"| {slots} | {spread} | {100 * work:.0f} % | {one / median:.2f} |")
 
 
 def _measured(file: Path, results: Path, cores: set[int]) -> Measured:
