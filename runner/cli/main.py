@@ -72,7 +72,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         # The terminal's ^C stands on a line of its own.
         click.echo(err=True)
         status = _fail("interrupted", INTERRUPTED, debug)
-        if given[:1] == ["sweep"]:
+        if given[:1] == ["sweep"] or given[:2] == ["metatask", "simulate"]:
             click.echo(resume_hint(given), err=True)
         sys.exit(status)
     except BrokenPipeError:

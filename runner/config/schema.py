@@ -81,6 +81,8 @@ def known_timing(value: Any) -> Any:
 
 
 def _sweep(value: Any) -> Any:
+    if value == "ensembles":
+        raise ValueError("must be 'sweep': `runner metatask simulate` runs studies of ensembles")
     if value != "sweep":
         hint = f": {suggestion(value, ['sweep'])}" if isinstance(value, str) else ""
         raise ValueError(f"must be 'sweep', not {value!r}{hint}")
