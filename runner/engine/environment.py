@@ -20,6 +20,8 @@ _SETTINGS = {
     "RAY_grpc_keepalive_timeout_ms": "2000",
     # Ray's own is 15: whatever else ran on the machine would come before the fits that are timed.
     "RAY_worker_niceness": "0",
+    # A thread that outlives the run's Ray would start another by its next call.
+    "RAY_ENABLE_AUTO_CONNECT": "0",
     "RAY_CHDIR_TO_TRIAL_DIR": "0",
     "TUNE_DISABLE_AUTO_CALLBACK_LOGGERS": "1",
     "TUNE_DISABLE_SIGINT_HANDLER": "1",

@@ -445,3 +445,31 @@ class TestCommand:
         )
         assert json.loads(third.stdout)["built"][0]["reused"]
         assert len(openml_server.requests) == requests
+
+    def test_an_interrupted_build_says_how_to_go_on(
+        self, openml_server: OpenmlServer, tmp_path: Path
+    ) -> None:
+        openml_server.runs = [made_run(n, 0.9, made_predictions([n])) for n in range(1, 41)]
+        openml_server.delay = 0.2
+        output = str(tmp_path / "out")
+        command = ["metatask", "build", "--openml-task", "59", "--output", output]
+        process = subprocess.Popen(
+            [sys.executable, "-m", "runner", *command],
+            env=self.environment(openml_server, tmp_path),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        deadline = time.monotonic() + 120
+        while len(openml_server.answered) < 12 and time.monotonic() < deadline:
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=60)
+        assert process.returncode == 130
+        assert out == ""
+        # Nothing of Ray's is among them.
+        assert [line for line in err.splitlines() if line] == [
+            "1 metatask to build",
+            "interrupted: 0 of 1 are done",
+            f"resume with: runner {' '.join(command)}",
+        ]
