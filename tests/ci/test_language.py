@@ -141,7 +141,7 @@ def check_answer(text: str, steps: int) -> None:
     try:
         condition = parse_condition(text)
         for kind, bound in (("full", "auto"), ("none", "hoeffding"), ("firstChange", "bennett")):
-            reuse = Reuse(kind, steps)  # type: ignore[arg-type]
+            reuse = Reuse(kind, steps)
             plan = make_plan(Guarantee(condition, 0.01, "fn-free", reuse), bound)
             assert plan.labels >= 1
             assert all(other.labels >= 1 for other in alternatives(plan))

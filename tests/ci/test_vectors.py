@@ -60,7 +60,7 @@ def test_figure_2(delta: float, tolerance: float, condition: str, columns: tuple
     expected = FIGURE_2[delta, tolerance]
     text = condition.format(tolerance)
     for kind, column in zip(("none", "full"), columns, strict=True):
-        assert plan(text, delta, Reuse(kind, 32)).labels == expected[column]  # type: ignore[arg-type]
+        assert plan(text, delta, Reuse(kind, 32)).labels == expected[column]
     assert plan(text, delta, Reuse("firstChange", 32)).labels == expected[columns[0]]
 
 
@@ -100,7 +100,7 @@ def test_the_optimal_split_of_the_papers_formula() -> None:
     ],
 )
 def test_pattern_1(kind: str, bound: str, labels: int, reused: int, fresh: int) -> None:
-    found = plan(PATTERN_1, 1e-4, Reuse(kind, 32), bound)  # type: ignore[arg-type]
+    found = plan(PATTERN_1, 1e-4, Reuse(kind, 32), bound)
     assert (found.bound, found.labels) == ("bennett", labels)
     assert found.active is not None
     assert (found.active.reused, found.active.fresh) == (reused, fresh)
@@ -113,7 +113,7 @@ def test_pattern_1(kind: str, bound: str, labels: int, reused: int, fresh: int) 
 )
 def test_pattern_2(kind: str, tolerance: float, labels: int) -> None:
     condition = f"n - o > 0.02 +/- {tolerance}"
-    reuse = Reuse(kind, 7)  # type: ignore[arg-type]
+    reuse = Reuse(kind, 7)
     assert plan(condition, 2e-3, reuse, "auto", difference=0.1).labels == labels
     assumed = plan(condition, 2e-3, reuse, "bennett")
     assert (assumed.labels, assumed.stated) == (labels, 0.1)

@@ -119,7 +119,7 @@ def test_a_verdict_from_rows(gain: int, truth: Truth, mode: Mode) -> None:
     if gain == -300:
         tested = rows({(1, 1): 9000, (1, 0): 50, (0, 1): 350, (0, 0): 600})
     if wanted.labels > len(tested):
-        tested = Rows(*(np.tile(part, 2) for part in (tested.new, tested.old, tested.labels)))  # type: ignore[arg-type]
+        tested = Rows(*(np.tile(part, 2) for part in (tested.new, tested.old, tested.labels)))
     found = judge(wanted, tested)
     assert found.truth is truth
     assert found.passed is (truth is T or (truth is U and mode == "fn-free"))
