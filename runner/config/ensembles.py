@@ -14,6 +14,8 @@ from runner.config.schema import safe_name
 from runner.config.study import Sandbox
 from runner.errors import InputError, suggestion
 
+_SUFFIXES = (".arrow", ".json", ".csv")
+"""Of metatasks."""
 _WILD = frozenset("*?[")
 _METRICS = {"paper": "hard_auc"}
 _FORMS = (
@@ -200,9 +202,10 @@ def _files(folder: Path, pattern: str) -> list[Path]:
 def _missing(path: Path) -> str:
     if _WILD & set(path.name):
         return f"no file is like {path}"
-    near = sorted(file.name for file in path.parent.glob("*")) if path.parent.is_dir() else []
-    hint = suggestion(path.name, near) if near else f"there is no folder {path.parent}"
-    return f"there is no file {path}: {hint}"
+    if not path.parent.is_dir():
+        return f"there is no file {path}: there is no folder {path.parent}"
+    near = sorted(file.name for file in path.parent.iterdir() if file.suffix in _SUFFIXES)
+    return f"there is no file {path}" + (f": {suggestion(path.name, near)}" if near else "")
 
 
 def _read_techniques(contents: Any, problems: Problems) -> tuple[TechniqueEntry, ...]:
