@@ -127,7 +127,19 @@ def _section(document: Document) -> Document:
                 line=1,
             )
         return document
+    _check_outside(document)
     return _part(document, content[SECTION])
+
+
+def _check_outside(document: Document) -> None:
+    """Refuse what would be overlooked; `script` is a key of Travis's own."""
+    for key in document.content:
+        if key != "script" and key in ConditionKeys.model_fields:
+            raise InputError(
+                f"key {key!r} stands outside the section {SECTION!r}; move it inside",
+                file=document.path,
+                line=document.line((key,)),
+            )
 
 
 def _part(document: Document, content: Any) -> Document:

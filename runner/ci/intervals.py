@@ -13,8 +13,8 @@ from runner.ci.condition import Clause, Condition, Variable, exact
 Mode = Literal["fp-free", "fn-free"]
 MODES: tuple[Mode, ...] = ("fp-free", "fn-free")
 
-Estimates = Mapping[Variable, Fraction]
-"""The share of rows by variable, exact: a count over the number of rows."""
+Estimates = Mapping[Variable, Fraction | float]
+"""The share of rows by variable; a fraction is a count over the number of rows."""
 
 
 class Truth(Enum):
@@ -35,15 +35,12 @@ class Interval:
     def __add__(self, other: Interval) -> Interval:
         return Interval(self.low + other.low, self.high + other.high)
 
-    def __sub__(self, other: Interval) -> Interval:
-        return Interval(self.low - other.high, self.high - other.low)
-
     def __mul__(self, factor: Fraction) -> Interval:
         ends = (self.low * factor, self.high * factor)
         return Interval(min(ends), max(ends))
 
 
-def left_side(clause: Clause, estimates: Mapping[Variable, Fraction | float]) -> Interval:
+def left_side(clause: Clause, estimates: Estimates) -> Interval:
     """The values that a clause's left side may have: its estimate, give or take the tolerance.
 
     Interval algebra over its variables, each with the half-width that makes the sum's equal to the
@@ -61,7 +58,7 @@ def left_side(clause: Clause, estimates: Mapping[Variable, Fraction | float]) ->
     return total
 
 
-def clause_truth(clause: Clause, estimates: Mapping[Variable, Fraction | float]) -> Truth:
+def clause_truth(clause: Clause, estimates: Estimates) -> Truth:
     """Whether a clause holds.
 
     An estimate at exactly threshold + tolerance or threshold - tolerance decides nothing: the
@@ -84,7 +81,7 @@ def conjunction(truths: Iterable[Truth]) -> Truth:
     return Truth.TRUE
 
 
-def condition_truth(condition: Condition, estimates: Mapping[Variable, Fraction | float]) -> Truth:
+def condition_truth(condition: Condition, estimates: Estimates) -> Truth:
     """Whether all clauses hold."""
     return conjunction(clause_truth(clause, estimates) for clause in condition.clauses)
 

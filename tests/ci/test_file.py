@@ -137,6 +137,7 @@ def test_wrong_files_are_told_with_their_line(
         ("- a\n", 1, "keys and values"),
         ("language: python\n", 1, "no section 'ml'"),
         ("ml: 3\n", 1, "keys and values"),
+        (PAPER_2 + "script: make\nledger: here\n", 9, "outside the section"),
         ("ml:\n  - steps\n", 2, "key: value"),
         (PAPER_2 + "  - steps: 3\n", 8, "twice"),
         (PAPER_2.replace("steps      ", "stepz"), 7, "'steps'"),
