@@ -17,40 +17,27 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Protocol
 
-import numpy as np
-import pyarrow as pa
-
-from runner.data.openml_task import OpenmlTask, read_files
-from runner.data.table import kind, labels
+from runner.data.openml_task import read_files
 from runner.engine import Callers
 from runner.errors import InputError
 from runner.metatask import files
-from runner.metatask.integrity import Checked, check_folds
-from runner.metatask.metatask import Metatask, Model, Stored
+from runner.metatask.integrity import Checked
+from runner.metatask.metatask import Metatask
 from runner.metatask.openml_journal import Journal
+from runner.metatask.openml_metatask import (
+    Frame,
+    Taken,
+    candidate_of,
+    constraints_of,
+    frame_of,
+    metatask_of,
+)
 from runner.metatask.openml_predictions import Question, Unusable, examine_run
-from runner.metatask.openml_selection import Candidate, named_candidate, ranked
-from runner.openml import Gone, NoResultError, RefusedError, UnreachableError
+from runner.metatask.openml_selection import Candidate, Selection, ranked
+from runner.openml import GoneError, NoResultError, RefusedError, UnreachableError
 
 _PATIENCE = 3
 """Runs of a task that may be out of reach before the server is taken to be."""
-
-
-@dataclass(frozen=True)
-class Selection:
-    """How runs are selected.
-
-    Attributes:
-        metric: The server's name of a measure.
-        maximize: Whether higher is better.
-        top: How many models a metatask gets at most.
-        per_flow: Whether each flow counts once.
-    """
-
-    metric: str = "area_under_roc_curve"
-    maximize: bool = True
-    top: int = 50
-    per_flow: bool = False
 
 
 @dataclass(frozen=True)
@@ -159,7 +146,7 @@ class Builder:
 
     def _build(self, wish: Wish, downloads: Executor) -> Built:
         task = read_files(self._archive.task(wish.task))
-        frame = _frame(task)
+        frame = frame_of(task)
         taken, dropped = self._take(frame, self._candidates(wish), self._wanted(wish), downloads)
         if not taken:
             first = next(iter(dropped.items()), None)
@@ -171,7 +158,7 @@ class Builder:
                 f"{first[1]}"
             )
         chosen = None if wish.runs is None else len(taken)
-        metatask = _metatask(frame, taken, self._selection, chosen, dropped)
+        metatask = metatask_of(frame, taken, self._selection, chosen, dropped)
         path = self._output / files.file_name(metatask.name)
         files.write(metatask, path)
         return _built(wish, path, tuple(one.candidate for one in taken), metatask, fresh=True)
@@ -186,9 +173,9 @@ class Builder:
         except InputError:
             return None
         dropped = metatask.constraints.get("dropped", {})
-        models = tuple(_candidate(model) for model in metatask.models)
+        models = tuple(candidate_of(model) for model in metatask.models)
         if wish.runs is None:
-            same = metatask.constraints == _constraints(self._selection, None, dropped)
+            same = metatask.constraints == constraints_of(self._selection, None, dropped)
         else:
             names = [*dropped, *(model.name for model in models)]
             same = sorted(names) == sorted(one.name for one in wish.runs)
@@ -205,17 +192,17 @@ class Builder:
         return ranked(listed, per_flow=choice.per_flow)
 
     def _take(
-        self, frame: _Frame, candidates: Iterator[Candidate], wanted: int, downloads: Executor
-    ) -> tuple[list[_Taken], dict[str, str]]:
+        self, frame: Frame, candidates: Iterator[Candidate], wanted: int, downloads: Executor
+    ) -> tuple[list[Taken], dict[str, str]]:
         """The first usable candidates, as many as are wanted, and why others aren't."""
-        taken: list[_Taken] = []
+        taken: list[Taken] = []
         dropped: dict[str, str] = {}
         unreachable = 0
         while len(taken) < wanted and (batch := list(islice(candidates, wanted - len(taken)))):
             self._tell(self._watcher.expect, len(batch))
             for candidate, outcome in self._ask(frame, batch, downloads):
                 self._tell(self._watcher.ready)
-                if isinstance(outcome, _Taken):
+                if isinstance(outcome, Taken):
                     taken.append(outcome)
                     continue
                 dropped[candidate.name] = outcome.reason
@@ -229,8 +216,8 @@ class Builder:
         return taken, dropped
 
     def _ask(
-        self, frame: _Frame, batch: Iterable[Candidate], downloads: Executor
-    ) -> Iterator[tuple[Candidate, _Taken | _Dropped]]:
+        self, frame: Frame, batch: Iterable[Candidate], downloads: Executor
+    ) -> Iterator[tuple[Candidate, Taken | _Dropped]]:
         """The outcome of each candidate, in their order."""
         pending = [(one, downloads.submit(self._fetch, frame, one)) for one in batch]
         try:
@@ -240,7 +227,7 @@ class Builder:
             for _, fetched in pending:
                 fetched.cancel()
 
-    def _fetch(self, frame: _Frame, candidate: Candidate) -> _Reading:
+    def _fetch(self, frame: Frame, candidate: Candidate) -> _Reading:
         """Have a run's files, and have them read."""
         if self._stopped.is_set():
             raise InputError("the build was stopped")
@@ -256,7 +243,7 @@ class Builder:
             if error.lasting:
                 self._journal.lose(candidate, error.message)
             raise _Lost(error.message) from error
-        except (Gone, NoResultError) as error:
+        except (GoneError, NoResultError) as error:
             self._journal.lose(candidate, error.message)
             raise _Lost(error.message) from error
         name = candidate.flow_name or run.flow_name
@@ -268,7 +255,7 @@ class Builder:
         )
         return _Reading(complete, self._callers.call(examine_run, question))
 
-    def _outcome(self, candidate: Candidate, fetched: Future[_Reading]) -> _Taken | _Dropped:
+    def _outcome(self, candidate: Candidate, fetched: Future[_Reading]) -> Taken | _Dropped:
         try:
             reading = fetched.result()
         except _Lost as error:
@@ -278,7 +265,7 @@ class Builder:
         checked = reading.result()
         if isinstance(checked, Unusable):
             return _Dropped(checked.reason)
-        return _Taken(reading.candidate, checked)
+        return Taken(reading.candidate, checked)
 
     def _tell(self, say: Callable[..., None], *what: Any) -> None:
         with self._telling:
@@ -296,96 +283,9 @@ class _Reading:
 
 
 @dataclass(frozen=True)
-class _Taken:
-    candidate: Candidate
-    checked: Checked
-
-
-@dataclass(frozen=True)
 class _Dropped:
     reason: str
     unreachable: bool = False
-
-
-@dataclass(frozen=True, eq=False)
-class _Frame:
-    """What a task asks of predictions.
-
-    Attributes:
-        labels: Of the tested rows, and likewise ``folds``.
-        rows: The tested ones.
-    """
-
-    task: OpenmlTask
-    classes: tuple[str, ...]
-    all_labels: np.ndarray
-    labels: np.ndarray
-    folds: np.ndarray
-    rows: np.ndarray
-
-
-def _frame(task: OpenmlTask) -> _Frame:
-    try:
-        check_folds(task.folds)
-    except InputError as error:
-        raise InputError(f"task {task.number}: {error.message}") from error
-    found = labels(task.table.columns[task.target], untyped=False)
-    missing = int(np.count_nonzero(found.codes < 0))
-    if missing:
-        raise InputError(f"task {task.number}: {missing} rows have no {task.target!r}")
-    codes = found.codes.astype(np.int16)
-    rows = np.flatnonzero(task.folds >= 0).astype(np.int32)
-    return _Frame(task, found.levels, codes, codes[rows], task.folds[rows], rows)
-
-
-def _metatask(
-    frame: _Frame,
-    taken: list[_Taken],
-    selection: Selection,
-    chosen: int | None,
-    dropped: Mapping[str, str],
-) -> Metatask:
-    task = frame.task
-    features = {
-        name: column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
-        for name, column in task.table.columns.items()
-        if name != task.target
-    }
-    categorical = tuple(
-        name for name in features if kind(task.table.columns[name], untyped=False) == "categorical"
-    )
-    return Metatask(
-        name=str(task.number),
-        dataset=task.dataset,
-        target=task.target,
-        classes=frame.classes,
-        features=pa.table(features),
-        categorical=categorical,
-        labels=frame.all_labels,
-        folds=task.folds,
-        models=tuple(_model(one) for one in taken),
-        tested=_stored(frame.rows, taken, len(frame.classes)),
-        metric=selection.metric,
-        constraints=_constraints(selection, chosen, dropped),
-    )
-
-
-def _constraints(
-    selection: Selection, chosen: int | None, dropped: Mapping[str, str]
-) -> dict[str, Any]:
-    """How models were selected, in the original's words where it has some.
-
-    Args:
-        chosen: How many runs were asked for by name; None where they were selected.
-    """
-    return {
-        "source": "openml",
-        "openml_metric_name": selection.metric,
-        "maximize_metric": selection.maximize,
-        "nr_base_models": selection.top if chosen is None else chosen,
-        "per_flow": selection.per_flow,
-        "dropped": dict(dropped),
-    }
 
 
 def _built(
@@ -400,36 +300,3 @@ def _built(
         sum(model.corrupted for model in metatask.models),
         fresh,
     )
-
-
-def _candidate(model: Model) -> Candidate:
-    return dataclasses.replace(
-        named_candidate(model.name),
-        flow_name=model.description,
-        setup=model.origin.get("setup"),
-        score=model.origin.get("score"),
-    )
-
-
-def _model(taken: _Taken) -> Model:
-    candidate = taken.candidate
-    return Model(
-        name=candidate.name,
-        description=candidate.flow_name or "",
-        origin={
-            "flow": candidate.flow,
-            "run": candidate.run,
-            "setup": candidate.setup,
-            "score": candidate.score,
-        },
-        findings=taken.checked.findings,
-    )
-
-
-def _stored(rows: np.ndarray, taken: list[_Taken], classes: int) -> Stored:
-    predictions = np.empty((len(taken), len(rows)), dtype=np.int16)
-    confidences = np.empty((len(taken), len(rows), classes))
-    for index, one in enumerate(taken):
-        predictions[index] = one.checked.predictions
-        confidences[index] = one.checked.confidences
-    return Stored(rows, predictions, confidences)

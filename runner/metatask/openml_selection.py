@@ -14,6 +14,23 @@ _PREDICTOR = re.compile(r"prediction_flow_(\d+)_run_(\d+)")
 
 
 @dataclass(frozen=True)
+class Selection:
+    """How runs are selected.
+
+    Attributes:
+        metric: The server's name of a measure.
+        maximize: Whether higher is better.
+        top: How many models a metatask gets at most.
+        per_flow: Whether each flow counts once.
+    """
+
+    metric: str = "area_under_roc_curve"
+    maximize: bool = True
+    top: int = 50
+    per_flow: bool = False
+
+
+@dataclass(frozen=True)
 class Candidate:
     """A run that a metatask may take.
 

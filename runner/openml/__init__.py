@@ -2,13 +2,20 @@
 
 from runner.openml.archive import Archive, TaskFiles
 from runner.openml.records import DatasetRecord, Evaluation, RunRecord, TaskRecord
-from runner.openml.server import Gone, NoResultError, Pace, RefusedError, Server, UnreachableError
+from runner.openml.server import (
+    GoneError,
+    NoResultError,
+    Pace,
+    RefusedError,
+    Server,
+    UnreachableError,
+)
 
 __all__ = [
     "Archive",
     "DatasetRecord",
     "Evaluation",
-    "Gone",
+    "GoneError",
     "NoResultError",
     "Pace",
     "RefusedError",

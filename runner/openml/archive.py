@@ -15,7 +15,7 @@ from xml.etree import ElementTree
 from runner.errors import InputError
 from runner.openml import records
 from runner.openml.records import DatasetRecord, Evaluation, RunRecord, TaskRecord
-from runner.openml.server import POLITE, Gone, NoResultError, Pace, Server, UnreachableError
+from runner.openml.server import POLITE, GoneError, NoResultError, Pace, Server, UnreachableError
 
 _R = TypeVar("_R")
 
@@ -45,12 +45,12 @@ class Archive:
 
     Args:
         folder: The cache, of this one server.
-        server: Whom to ask for what it lacks.
+        server: Whom to ask for what it lacks; None for nobody.
     """
 
-    def __init__(self, folder: Path, server: Server):
+    def __init__(self, folder: Path, server: Server | None):
         self.folder = folder
-        self._server = server
+        self._given = server
 
     @classmethod
     def configured(cls, pace: Pace = POLITE) -> Archive:
@@ -87,7 +87,8 @@ class Archive:
     def has_task(self, number: int) -> bool:
         """Whether all of a task's files are in the cache."""
         try:
-            return Archive(self.folder, _Nobody()).task(number) is not None
+            Archive(self.folder, None).task(number)
+            return True
         except InputError:
             return False
 
@@ -103,11 +104,11 @@ class Archive:
         """The ARFF file of a run's predictions.
 
         Raises:
-            Gone: The run has none, or they aren't there any more.
+            GoneError: The run has none, or they aren't there any more.
             UnreachableError: They can't be had.
         """
         if run.predictions_url is None:
-            raise Gone(f"run {run.number} has no predictions")
+            raise GoneError(f"run {run.number} has no predictions")
         return self._text(f"runs/{run.number}/predictions.arff", run.predictions_url)
 
     def evaluations(
@@ -139,6 +140,12 @@ class Archive:
         """
         return records.suite_tasks(ElementTree.fromstring(self._server.call(f"study/{number}")))
 
+    @property
+    def _server(self) -> Server:
+        if self._given is None:
+            raise UnreachableError("nobody is asked")
+        return self._given
+
     def _data(self, dataset: DatasetRecord) -> Path:
         """The data set's file: what the cache has, else ARFF, which alone has a checksum."""
         folder = f"datasets/{dataset.number}"
@@ -152,7 +159,7 @@ class Archive:
                 return known
         try:
             return self._text(f"{folder}/dataset.arff", dataset.url, dataset.md5)
-        except Gone:
+        except GoneError:
             if dataset.parquet_url is None:
                 raise
         return self._fill(parquet, lambda: self._server.content(dataset.parquet_url or ""))
@@ -210,22 +217,6 @@ class Archive:
             ) from error
         except NoResultError as error:
             raise NoResultError(f"OpenML has no {what}: {error.message}") from error
-
-
-class _Nobody(Server):
-    """A server that is never there."""
-
-    def __init__(self) -> None:
-        super().__init__("http://nobody")
-
-    def call(self, path: str) -> bytes:
-        raise UnreachableError("nobody was asked")
-
-    def text(self, url: str, md5: str | None = None) -> str:
-        raise UnreachableError("nobody was asked")
-
-    def content(self, url: str) -> bytes:
-        raise UnreachableError("nobody was asked")
 
 
 def _write(path: Path, content: bytes) -> None:

@@ -64,7 +64,7 @@ class RefusedError(InputError):
         return self.code is not None and self.code > _GENERAL
 
 
-class Gone(InputError):
+class GoneError(InputError):
     """A file isn't there any more."""
 
 
@@ -133,7 +133,7 @@ class Server:
                 file without one.
 
         Raises:
-            Gone: It isn't there.
+            GoneError: It isn't there.
             UnreachableError: It can't be had, or never with that checksum.
         """
         return self._patiently(url, lambda: _checked(self._get(url), md5, url))
@@ -225,7 +225,7 @@ def _refusal(response: requests.Response, url: str) -> Exception:
     if response.status_code in _BUSY:
         return _Passing(f"status {response.status_code}", wait=_wait(response))
     if response.status_code in _GONE:
-        return Gone(f"there is nothing at {url} (status {response.status_code})")
+        return GoneError(f"there is nothing at {url} (status {response.status_code})")
     return RefusedError(f"the server refuses {url} with status {response.status_code}")
 
 

@@ -18,9 +18,9 @@ from openml_server import BUSY, CUT, DATABASE, RECORDED, MadeRun, OpenmlServer, 
 from runner.engine import InProcess
 from runner.errors import InputError
 from runner.metatask import files
-from runner.metatask.openml_build import Builder, Built, Failed, Selection, Wish
+from runner.metatask.openml_build import Builder, Built, Failed, Wish
 from runner.metatask.openml_journal import Journal
-from runner.metatask.openml_selection import flow_family
+from runner.metatask.openml_selection import Selection, flow_family
 from runner.metatask.specification import (
     Specification,
     read_specification,

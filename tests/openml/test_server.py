@@ -9,7 +9,7 @@ import pytest
 from openml_server import BUSY, CUT, DATABASE, GARBLED, SILENT, OpenmlServer
 
 from runner.errors import InputError
-from runner.openml import Gone, NoResultError, Pace, Server, UnreachableError
+from runner.openml import GoneError, NoResultError, Pace, Server, UnreachableError
 
 FAST = Pace(per_second=1000, at_once=3, read_seconds=0.5, first_wait=0.01)
 TASK = "task/59"
@@ -56,7 +56,7 @@ def test_the_servers_no_is_not_asked_again(openml_server: OpenmlServer) -> None:
     server = asking(openml_server)
     with pytest.raises(NoResultError, match="No results"):
         server.call("task/4711")
-    with pytest.raises(Gone):
+    with pytest.raises(GoneError):
         server.text(f"{openml_server.host}/nowhere.arff")
     assert len(openml_server.requests) == 2
 

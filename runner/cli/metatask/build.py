@@ -1,4 +1,4 @@
-"""``runner metatask build``: metatasks from OpenML."""
+"""``runner metatask build``: metatasks from OpenML or from a sweep."""
 
 from __future__ import annotations
 
@@ -17,8 +17,9 @@ from runner.errors import InputError
 
 if TYPE_CHECKING:
     from runner.cli.progress import StudyProgress
-    from runner.metatask.openml_build import Built, Failed, Selection, Wish
+    from runner.metatask.openml_build import Built, Failed, Wish
     from runner.metatask.openml_journal import Journal
+    from runner.metatask.openml_selection import Selection
     from runner.metatask.specification import Specification
 
 _METRIC = re.compile(r"\w+")
@@ -35,6 +36,23 @@ _METRIC = re.compile(r"\w+")
     type=click.Path(path_type=Path),
     metavar="FILE",
     help="Build again what an earlier build, or Assembled-OpenML, wrote down.",
+)
+@click.option("--from-results", "results", type=Folder(), metavar="DIR", help="A sweep's results.")
+@click.option(
+    "--task",
+    "names",
+    multiple=True,
+    metavar="NAME",
+    help="With --from-results: a task, again for the next one.  [default: all]",
+)
+@click.option(
+    "--run", "run_id", metavar="ID", help="With --from-results: that run.  [default: the latest]"
+)
+@click.option(
+    "--study",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="With --from-results: the study's file, where it was moved.",
 )
 @click.option(
     "--top",
@@ -77,6 +95,10 @@ def command(
     tasks: tuple[int, ...],
     suites: tuple[str, ...],
     specification: Path | None,
+    results: Path | None,
+    names: tuple[str, ...],
+    run_id: str | None,
+    study: Path | None,
     top: int,
     metric: str,
     minimize: bool,
@@ -91,11 +113,24 @@ def command(
 
     What is in the folder or in the cache isn't asked for again: the same command resumes.
 
+    With --from-results, tasks with the predictions of a sweep's best configurations, whose study
+    says `predictions: true`, and `refit: N` for more models than the best of each system.
+
     Example: runner metatask build --openml-task 31 --top 50 --output metatasks
+
+    Example: runner metatask build --from-results results/credit --top 50 --output metatasks
     """
+    if results is not None:
+        if tasks or suites or specification:
+            raise InputError("--from-results goes without OpenML's tasks; leave them out")
+        from runner.cli.metatask.sweep import build_from_results
+
+        return build_from_results(results, names, run_id, study, top, output, as_json)
+    if names or run_id is not None or study is not None:
+        raise InputError("--task, --run and --study are for --from-results; name the results")
     from runner.cli.progress import StudyProgress
-    from runner.metatask.openml_build import Selection
     from runner.metatask.openml_journal import Journal
+    from runner.metatask.openml_selection import Selection
     from runner.metatask.specification import read_specification
     from runner.openml import Archive, Pace
 
@@ -103,7 +138,8 @@ def command(
         raise InputError(f"{metric!r} is no measure's name; give one such as predictive_accuracy")
     if bool(specification) == bool(tasks or suites):
         raise InputError(
-            "name what to build: either --openml-task and --openml-suite, or --from-specification"
+            "name what to build: either --openml-task and --openml-suite, or --from-specification, "
+            "or --from-results"
         )
     selection = Selection(metric, not minimize, top, per_flow)
     given = None
