@@ -109,4 +109,6 @@ def mean_score(scores: Sequence[float]) -> float:
     # Equal ones exactly: a repeat changes nothing. fsum rounds once, so the order in which folds
     # ended can't decide between two configurations.
     first = scores[0]
+    if len(scores) == 1:
+        return first
     return first if scores.count(first) == len(scores) else math.fsum(scores) / len(scores)

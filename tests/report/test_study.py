@@ -1,4 +1,4 @@
-"""A run summed up inside the database, against the report's own summary of the same rows."""
+"""A run as mlbench's study, against its summary and numbers worked out by hand."""
 
 from __future__ import annotations
 
