@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from runner.cli.failures import raise_failures
 from runner.cli.main import INTERRUPTED, resume_hint
 from runner.errors import InputError
 
@@ -83,10 +84,7 @@ def fetch(
         have = len(numbers) - len(missing)
         done = len(missing) - len(failed)
         click.echo(f"{done} of {len(numbers)} tasks fetched, {have} were there: {archive.folder}")
-    for error in failed[:-1]:
-        click.echo(f"error: {error}", err=True)
-    if failed:
-        raise failed[-1]
+    raise_failures(failed)
     return 0
 
 

@@ -94,6 +94,25 @@ class Watcher(Protocol):
         """Something a person should know."""
 
 
+def known(wish: Wish, selection: Selection, output: Path) -> Built | None:
+    """What an earlier build into the folder made, if it was asked for the same."""
+    path = output / files.file_name(str(wish.task))
+    if not path.is_file():
+        return None
+    try:
+        metatask = files.read(path)
+    except InputError:
+        return None
+    dropped = metatask.constraints.get("dropped", {})
+    models = tuple(candidate_of(model) for model in metatask.models)
+    if wish.runs is None:
+        same = metatask.constraints == constraints_of(selection, None, dropped)
+    else:
+        names = [*dropped, *(model.name for model in models)]
+        same = sorted(names) == sorted(one.name for one in wish.runs)
+    return _built(wish, path, models, metatask, fresh=False) if same else None
+
+
 class Builder:
     """Builds metatasks.
 
@@ -126,7 +145,7 @@ class Builder:
         self._stopped = threading.Event()
 
     def build(self, wishes: Sequence[Wish]) -> Iterator[Built | Failed]:
-        """Build several at once, whether they are :meth:`known` or not; the first ready is first.
+        """Build several at once, whether they are :func:`known` or not; the first ready is first.
 
         Closed early, it lets nothing new begin.
         """
@@ -162,24 +181,6 @@ class Builder:
         path = self._output / files.file_name(metatask.name)
         files.write(metatask, path)
         return _built(wish, path, tuple(one.candidate for one in taken), metatask, fresh=True)
-
-    def known(self, wish: Wish) -> Built | None:
-        """What an earlier build into the folder made, if it was asked for the same."""
-        path = self._output / files.file_name(str(wish.task))
-        if not path.is_file():
-            return None
-        try:
-            metatask = files.read(path)
-        except InputError:
-            return None
-        dropped = metatask.constraints.get("dropped", {})
-        models = tuple(candidate_of(model) for model in metatask.models)
-        if wish.runs is None:
-            same = metatask.constraints == constraints_of(self._selection, None, dropped)
-        else:
-            names = [*dropped, *(model.name for model in models)]
-            same = sorted(names) == sorted(one.name for one in wish.runs)
-        return _built(wish, path, models, metatask, fresh=False) if same else None
 
     def _wanted(self, wish: Wish) -> int:
         return self._selection.top if wish.runs is None else len(wish.runs)

@@ -35,7 +35,7 @@ _NO_RESULT = (111, 372, 500, 512, 482, 542, 674)
 _CONNECT_SECONDS = 10.0
 _LONGEST_WAIT = 60.0
 _ALONE_ATTEMPTS = 2
-"""Attempts at a server that has never answered: there may be no network at all."""
+"""Attempts at a server that nobody has met yet: there may be no network at all."""
 
 
 class UnreachableError(InputError):
@@ -107,6 +107,7 @@ class Server:
         self._turn = threading.Lock()
         self._next = 0.0
         self._answered = False
+        self._absent = False
         self._session = threading.local()
 
     @property
@@ -152,9 +153,10 @@ class Server:
                 self._answered = True
                 return found
             except _Passing as trouble:
-                self._answered = self._answered or not trouble.silent
+                self._answered = self._answered or not trouble.unconnected
                 most = self._attempts if self._answered else min(_ALONE_ATTEMPTS, self._attempts)
-                if attempt >= most:
+                if attempt >= most or self._absent:
+                    self._absent = not self._answered
                     raise UnreachableError(
                         f"{urlsplit(url).netloc} can't be reached: {trouble} ({url})"
                     ) from trouble
@@ -188,8 +190,7 @@ class Server:
         except requests.exceptions.InvalidURL as error:
             raise RefusedError(f"{url!r} is no address: {error}") from error
         except requests.RequestException as error:
-            silent = isinstance(error, requests.ConnectionError | requests.Timeout)
-            raise _Passing(_reason(error), silent=silent) from error
+            raise _Passing(_reason(error), unconnected=_is_unconnected(error)) from error
         if response.status_code != 200:
             raise _refusal(response, url)
         return response
@@ -203,13 +204,13 @@ class _Passing(Exception):
 
     Args:
         text: What it is.
-        silent: Whether the server gave no answer at all.
+        unconnected: Whether nobody was met who could have answered.
         wait: Seconds that it asks to wait.
     """
 
-    def __init__(self, text: str, *, silent: bool = False, wait: float | None = None):
+    def __init__(self, text: str, *, unconnected: bool = False, wait: float | None = None):
         super().__init__(text)
-        self.silent = silent
+        self.unconnected = unconnected
         self.wait = wait
 
 
@@ -269,6 +270,16 @@ def _checked(response: requests.Response, md5: str | None, url: str) -> str:
 
 def _md5(content: bytes) -> str:
     return hashlib.md5(content, usedforsecurity=False).hexdigest()
+
+
+def _is_unconnected(error: requests.RequestException) -> bool:
+    from requests.exceptions import ProxyError
+    from urllib3.exceptions import ConnectTimeoutError, NewConnectionError
+
+    cause = getattr(error.args[0] if error.args else None, "reason", None)
+    return isinstance(error, ProxyError) or isinstance(
+        cause, NewConnectionError | ConnectTimeoutError
+    )
 
 
 def _reason(error: Exception) -> str:

@@ -18,7 +18,7 @@ from openml_server import BUSY, CUT, DATABASE, RECORDED, MadeRun, OpenmlServer, 
 from runner.engine import InProcess
 from runner.errors import InputError
 from runner.metatask import files
-from runner.metatask.openml_build import Builder, Built, Failed, Wish
+from runner.metatask.openml_build import Builder, Built, Failed, Wish, known
 from runner.metatask.openml_journal import Journal
 from runner.metatask.openml_selection import Selection, flow_family
 from runner.metatask.specification import (
@@ -330,15 +330,15 @@ def test_what_is_there_is_known_if_the_same_is_asked_for(
     openml_server: OpenmlServer, tmp_path: Path, watcher: Watcher
 ) -> None:
     openml_server.runs = [made_run(n, 0.9, made_predictions([n])) for n in range(1, 4)]
-    own = builder(openml_server, tmp_path, watcher, top=2)
-    one = built(own.build([Wish(59)]))
-    known = own.known(Wish(59))
-    assert known is not None
-    assert not known.fresh
-    assert known.models == one.models
-    assert own.known(Wish(59, one.models)) is not None
-    assert own.known(Wish(59, one.models[:1])) is None
-    assert builder(openml_server, tmp_path, watcher, top=3).known(Wish(59)) is None
+    one = built(builder(openml_server, tmp_path, watcher, top=2).build([Wish(59)]))
+    output = tmp_path / "out"
+    found = known(Wish(59), Selection(top=2), output)
+    assert found is not None
+    assert not found.fresh
+    assert found.models == one.models
+    assert known(Wish(59, one.models), Selection(), output) is not None
+    assert known(Wish(59, one.models[:1]), Selection(), output) is None
+    assert known(Wish(59), Selection(top=3), output) is None
 
 
 def test_a_specification_builds_the_same_again(

@@ -96,3 +96,15 @@ def test_the_key_goes_to_the_server_alone(openml_server: OpenmlServer) -> None:
     with pytest.raises(InputError, match="code 103"):
         asking(openml_server).call(TASK)
     assert Server(openml_server.url, key="secret", pace=FAST).call(TASK)
+
+
+def test_a_server_that_nobody_meets_is_asked_no_more() -> None:
+    server = Server("http://127.0.0.1:9/api/v1/xml", pace=Pace(first_wait=0.2), attempts=50)
+    with pytest.raises(UnreachableError):
+        server.call(TASK)
+    began = time.monotonic()
+    for _ in range(5):
+        with pytest.raises(UnreachableError):
+            server.call(TASK)
+    # At the pace of requests, without a wait for a second attempt.
+    assert time.monotonic() - began < 5 / 5 + 0.5

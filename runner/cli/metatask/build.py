@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from runner.cli.failures import raise_failures
 from runner.cli.folder import Folder
 from runner.cli.main import INTERRUPTED, resume_hint
 from runner.errors import InputError
@@ -207,17 +208,16 @@ def _build(
     progress: StudyProgress,
     outcomes: list[Built | Failed],
 ) -> None:
-    from runner.engine import InProcess, calling
-    from runner.metatask.openml_build import Builder, Built
+    from runner.engine import calling
+    from runner.metatask.openml_build import Builder, Built, known
 
-    watching = _Watching(progress)
-    ready = Builder(journal, selection, output, InProcess(), watching)
-    found = {wish.task: ready.known(wish) for wish in wishes}
+    found = {wish.task: known(wish, selection, output) for wish in wishes}
     outcomes += [built for built in found.values() if built is not None]
     missing = [wish for wish in wishes if found[wish.task] is None]
     if not missing:
         return
     with calling(address) as callers:
+        watching = _Watching(progress)
         builder = Builder(journal, selection, output, callers, watching, at_once)
         for outcome in builder.build(missing):
             outcomes.append(outcome)
@@ -257,10 +257,7 @@ def _tell(
             click.echo(_line(one))
         if built:
             click.echo(f"to build them again: --from-specification {path}")
-    for fault in failed[:-1]:
-        click.echo(f"error: {fault.error}", err=True)
-    if failed:
-        raise failed[-1].error
+    raise_failures([fault.error for fault in failed])
     return 0
 
 
