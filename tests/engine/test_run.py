@@ -99,6 +99,8 @@ def test_arrays_predictions_and_follow_up(cluster: Any) -> None:
             "classes": ["no", "yes"],
             "confidences": [0.25, 0.75, 0.5, 0.5],
             "labels": ["yes", "no"],
+            "scores": None,
+            "ids": None,
         }
     ]
     # Other runs on this machine have arrays of other names.

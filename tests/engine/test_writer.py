@@ -47,7 +47,7 @@ def assert_true(value: bool) -> None:
 def test_predictions_go_with_their_rows() -> None:
     table = Table()
     predictions = pa.table(
-        [["a"], [[1]], [["x"]], [[0.5]], [["x"]]],
+        [["a"], [[1]], [["x"]], [[0.5]], [["x"]], [[2.0]], [["one"]]],
         schema=PREDICTIONS,
     )
     with Writer(table) as writer:

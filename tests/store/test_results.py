@@ -54,7 +54,8 @@ def test_rows_come_back_as_they_went_in(store: Store, attempts: Rows) -> None:
     )
     predictions = pa.table(
         {"key": ["a"], "row_ids": [[4, 7]], "classes": [["n", "y"]],
-         "confidences": [[0.25, 0.75, 1.0, 0.0]], "labels": [["y", "n"]]},
+         "confidences": [[0.25, 0.75, 1.0, 0.0]], "labels": [["y", "n"]],
+         "scores": [[1.1, -745.2]], "ids": [["007", "é"]]},
     )  # fmt: skip
     store.append(rows, predictions)
     found = store.query("from attempts order by key").to_pylist()
