@@ -43,14 +43,17 @@ class SingleBest:
 
 
 class VirtualBest:
-    """For each row the first model that is right; if none is, the one least wrong.
+    """For each row the model that is most confident of the true class among those that are right.
 
-    That is the one most confident of the true class, the first of equals: the paper's VBA.
+    Where none is right, among all; the first of equals. Its classes are those of the paper's VBA,
+    which takes the first model that is right: for a score of classes that is the same, but its
+    confidences are whichever model's, and can score below a single model's.
     """
 
     def answer(self, part: Part) -> Answer:
         rows = np.arange(len(part.y))
         right = part.predictions == part.y
-        least_wrong = part.confidences[:, rows, part.y].argmax(axis=0)
-        chosen = np.where(right.any(axis=0), right.argmax(axis=0), least_wrong)
+        confidence = part.confidences[:, rows, part.y]
+        candidates = right | ~right.any(axis=0)
+        chosen = np.where(candidates, confidence, -np.inf).argmax(axis=0)
         return Answer(part.predictions[chosen, rows], part.confidences[chosen, rows])

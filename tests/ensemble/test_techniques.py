@@ -137,7 +137,8 @@ def test_the_virtual_best_model_is_right_wherever_one_is(metatask: Metatask) -> 
     assert answer.confidences is not None
     for row, true in enumerate(asked.y):
         right = np.flatnonzero(asked.predictions[:, row] == true)
-        model = right[0] if len(right) else np.argmax(asked.confidences[:, row, true])
+        among = right if len(right) else np.arange(len(asked.predictions))
+        model = among[np.argmax(asked.confidences[among, row, true])]
         assert answer.predictions[row] == asked.predictions[model, row]
         assert (answer.confidences[row] == asked.confidences[model, row]).all()
 
