@@ -446,6 +446,7 @@ class TestCommand:
         assert json.loads(third.stdout)["built"][0]["reused"]
         assert len(openml_server.requests) == requests
 
+    @pytest.mark.slow
     def test_an_interrupted_build_says_how_to_go_on(
         self, openml_server: OpenmlServer, tmp_path: Path
     ) -> None:
