@@ -15,6 +15,7 @@ from runner.ensemble.protocols import PAPER
 from runner.ensemble.transport import Place
 from runner.ensemble.work import Case, Chain, Scoring
 from runner.study import Served, environment_versions
+from runner.timing import retime_seconds
 
 JOB_OVERHEAD = 0.03
 """Seconds that a job costs besides its technique: a fork, the groups, the rows of a fold."""
@@ -95,6 +96,12 @@ class SimulationSource:
             protocol=study.protocol,
             seed=study.seed,
             scoring=Scoring(study.metric, study.predictions),
+            retime_within=retime_seconds(
+                study.timing,
+                seconds=study.sandbox.seconds,
+                cpu_seconds=study.sandbox.cpu_seconds,
+                threads=self._plan.threads,
+            ),
         )
 
     def _chain(self, group: Sequence[Planned]) -> Chain:

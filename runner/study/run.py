@@ -23,8 +23,7 @@ from runner.store import Run, Store, Wanted, present
 from runner.study.options import Options, Outlook, StudySummary
 from runner.study.served import Served, find_served, stored_key, version_notes
 from runner.study.versions import environment_versions
-
-EXCLUSIVE = "exclusive"
+from runner.timing import EXCLUSIVE
 
 
 class StudyFile(Protocol):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import pickle
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
@@ -11,9 +10,10 @@ from typing import Any
 
 from runner.engine import Evaluation, Job
 from runner.selection import Scored, Selection, ranked, select, summarise
-from runner.study import EXCLUSIVE, Served, environment_versions
+from runner.study import Served, environment_versions
 from runner.sweep.plan import METRIC, TEST, Pair, Plan, Planned, configuration_text
-from runner.sweep.work import SHORT_SECONDS, Fit
+from runner.sweep.work import Fit
+from runner.timing import SHORT_SECONDS, retime_seconds
 
 JOB_OVERHEAD = 0.02
 """Seconds that a job costs besides its fit: a fork, the groups, the preparation."""
@@ -134,12 +134,13 @@ class SweepSource:
 
     @property
     def _retime_seconds(self) -> float | None:
-        """How long a fit may be repeated for its time: not so long that a limit ends it."""
         study = self._plan.study
-        if study.timing != EXCLUSIVE:
-            return None
-        cpu_seconds = study.sandbox.cpu_seconds or math.inf
-        return min(study.sandbox.seconds, cpu_seconds / self._plan.threads) / 2
+        return retime_seconds(
+            study.timing,
+            seconds=study.sandbox.seconds,
+            cpu_seconds=study.sandbox.cpu_seconds,
+            threads=self._plan.threads,
+        )
 
     def _seconds(self, fits: Sequence[float]) -> float:
         """What a shared fit takes: its longest one, and the short ones again and again."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from functools import partial
@@ -17,12 +17,10 @@ from runner.metrics import auc
 from runner.models import Family, PathClassifier, Stop
 from runner.models.family import Spent
 from runner.sandbox import Report
+from runner.timing import retime
 
 FUNCTION = f"{__name__}:fit"
 WARM_UP = f"{__name__}:warm_up"
-SHORT_SECONDS = 0.2
-"""A fit that takes less is repeated where its time is to be published: a clock's resolution and a
-single interruption weigh on it."""
 
 PRELOAD = ("sklearn.preprocessing", f"{__name__}:first_calls")
 
@@ -125,18 +123,6 @@ def fit(arrays: Mapping[str, np.ndarray], argument: Fit, report: Report) -> None
             report.record(index, fields, predictions or None)
             if own is not None and index + 1 < len(stops):
                 report.spare(max(0.0, spent - own.ahead))
-
-
-def retime(again: Callable[[], float], times: list[float], until: float) -> None:
-    """Add times of further fits until their total exceeds ``SHORT_SECONDS``.
-
-    Args:
-        again: Fits once more and gives its seconds.
-        times: What is known so far, at least one.
-        until: No fit begins that, as long as the last one, would end after this ``perf_counter``.
-    """
-    while sum(times) <= SHORT_SECONDS and perf_counter() + times[-1] < until:
-        times.append(again())
 
 
 def _following(

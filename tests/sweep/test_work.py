@@ -17,7 +17,8 @@ from runner.config import load_study, load_tasks
 from runner.data import arrays
 from runner.models import OutsideClass, family
 from runner.sweep import work
-from runner.sweep.work import SHORT_SECONDS, Fit, retime
+from runner.sweep.work import Fit
+from runner.timing import SHORT_SECONDS, retime
 
 TREES = {"leaves": 8, "min_leaf": 1, "learning_rate": 0.1}
 REGRESSION = {"l1": 0.0, "l2": 1.0, "memory": 20}
