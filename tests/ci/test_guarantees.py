@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy.stats import binomtest
+from scipy.stats import binom, binomtest
 
 from benchmarks.ci_guarantees import REUSES, SETTINGS, Setting, told_too_much
 from benchmarks.ci_histories import Probes, Right, Sets, World, errors
@@ -33,6 +33,18 @@ def test_errors_are_as_rare_as_promised_and_point_estimates_err(
         assert binomtest(wrong, HISTORIES).proportion_ci(0.99, method="exact").low <= 0.05
         points = errors(replace(found, points=True), HISTORIES, seed=1)
         assert points > 0.4 * HISTORIES
+
+
+@pytest.mark.parametrize(("delta", "rate"), [(0.05, 0.0401), (0.01, 0.00895)])
+def test_independent_models_err_as_often_as_the_binomial_law_says(
+    delta: float, rate: float
+) -> None:
+    found = world(SETTINGS[1], "fp-free", REUSES["none"], delta)
+    n = found.plan.labels
+    tail = binom.sf(np.floor(0.6 * n + 1e-9), n, 0.5)
+    assert 1 - (1 - tail) ** 8 == pytest.approx(rate, rel=2e-3)
+    wrong = errors(found, 20_000, seed=2)
+    assert wrong / 20_000 == pytest.approx(rate, abs=4 * (rate / 20_000) ** 0.5)
 
 
 def test_a_set_sized_for_nothing_told_fails_a_developer_who_is_told() -> None:
