@@ -14,12 +14,13 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from runner.engine.cluster import joined_cluster
 from runner.engine.environment import close_to_others, prepare, quiet
 from runner.engine.janitor import sweep_node
 from runner.engine.local import local_ray
+from runner.errors import CannotRunError
 
 _A = TypeVar("_A")
 _T = TypeVar("_T")
@@ -48,14 +49,26 @@ class _OnRay:
         import ray
 
         self._remote = ray.remote(num_cpus=1, max_retries=_RETRIES)(_call)
-        self._get = ray.get
         self._paths = tuple(os.path.abspath(folder) for folder in sys.path)
 
     def call(self, function: Callable[[_A], _T], argument: _A) -> Callable[[], _T]:
         reference = self._remote.remote(
             self._paths, function.__module__, function.__name__, argument
         )
-        return partial(self._get, reference)
+        return partial(_result, reference)
+
+
+def _result(reference: Any) -> Any:
+    import ray
+
+    try:
+        return ray.get(reference)
+    except ray.exceptions.RayTaskError:
+        # The function's own error, with its trace.
+        raise
+    except ray.exceptions.RayError as error:
+        reason = " ".join(str(error).split())[:200]
+        raise CannotRunError(f"the cluster lost a call {_RETRIES + 1} times: {reason}") from error
 
 
 def _call(paths: Sequence[str], module: str, function: str, argument: object) -> object:

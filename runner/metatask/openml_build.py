@@ -166,7 +166,8 @@ class Builder:
     def _build(self, wish: Wish, downloads: Executor) -> Built:
         task = read_files(self._archive.task(wish.task))
         frame = frame_of(task)
-        taken, dropped = self._take(frame, self._candidates(wish), self._wanted(wish), downloads)
+        wanted = self._wanted(wish)
+        taken, dropped = self._take(frame, self._candidates(wish), wanted, downloads)
         if not taken:
             first = next(iter(dropped.items()), None)
             raise InputError(
@@ -176,6 +177,9 @@ class Builder:
                 else f"task {wish.task}: none of {len(dropped)} runs can serve, as {first[0]}: "
                 f"{first[1]}"
             )
+        if len(taken) < wanted:
+            text = f"task {wish.task}: {len(taken)} of {wanted} models, as there are no more runs"
+            self._tell(self._watcher.message, text)
         chosen = None if wish.runs is None else len(taken)
         metatask = metatask_of(frame, taken, self._selection, chosen, dropped)
         path = self._output / files.file_name(metatask.name)
@@ -231,22 +235,22 @@ class Builder:
     def _fetch(self, frame: Frame, candidate: Candidate) -> _Reading:
         """Have a run's files, and have them read."""
         if self._stopped.is_set():
-            raise InputError("the build was stopped")
+            raise _StoppedError("the build was stopped")
         lost = self._journal.lost(candidate)
         if lost is not None:
-            raise _Lost(lost)
+            raise _LostError(lost)
         try:
             run = self._archive.run(candidate.run)
             if (run.task, run.flow) != (frame.task.number, candidate.flow):
-                raise _Lost(f"run {run.number} is of task {run.task} and flow {run.flow}")
+                raise _LostError(f"run {run.number} is of task {run.task} and flow {run.flow}")
             content = self._archive.predictions(run).read_bytes()
         except RefusedError as error:
             if error.lasting:
                 self._journal.lose(candidate, error.message)
-            raise _Lost(error.message) from error
+            raise _LostError(error.message) from error
         except (GoneError, NoResultError) as error:
             self._journal.lose(candidate, error.message)
-            raise _Lost(error.message) from error
+            raise _LostError(error.message) from error
         name = candidate.flow_name or run.flow_name
         question = Question(
             candidate.name, name, content, frame.classes, frame.rows, frame.labels, frame.folds
@@ -259,10 +263,12 @@ class Builder:
     def _outcome(self, candidate: Candidate, fetched: Future[_Reading]) -> Taken | _Dropped:
         try:
             reading = fetched.result()
-        except _Lost as error:
-            return _Dropped(error.message)
         except UnreachableError as error:
             return _Dropped(error.message, unreachable=True)
+        except _StoppedError:
+            raise
+        except InputError as error:
+            return _Dropped(error.message)
         checked = reading.result()
         if isinstance(checked, Unusable):
             return _Dropped(checked.reason)
@@ -273,8 +279,12 @@ class Builder:
             say(*what)
 
 
-class _Lost(InputError):
+class _LostError(InputError):
     """The server has no predictions of a run."""
+
+
+class _StoppedError(InputError):
+    """Nothing more is to be begun."""
 
 
 @dataclass(frozen=True)

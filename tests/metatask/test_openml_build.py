@@ -129,6 +129,7 @@ def test_the_recorded_run(openml_server: OpenmlServer, tmp_path: Path, watcher: 
     openml_server.runs = [RECORDED_RUN]
     one = built(builder(openml_server, tmp_path, watcher).build([Wish(59)]))
     metatask = files.read(one.path)
+    assert watcher.messages == ["task 59: 1 of 50 models, as there are no more runs"]
     assert (metatask.dataset, metatask.target, metatask.classes) == ("iris", "class", CLASSES)
     np.testing.assert_array_equal(metatask.labels, LABELS)
     np.testing.assert_array_equal(metatask.folds, FOLDS)
@@ -249,6 +250,7 @@ def test_what_cant_serve_is_named_and_the_next_best_taken(
     assert "lacks 1 of 150 rows" in reasons[3]
     assert "no ARFF" in reasons[4]
     assert "'prediction'" in reasons[5]
+    assert [text for text in watcher.messages if "left out" not in text] == []
     assert len(watcher.messages) == 5
     assert watcher.done == watcher.wanted
     assert files.read(one.path).constraints["dropped"] == dict(one.dropped)
