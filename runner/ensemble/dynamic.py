@@ -6,7 +6,7 @@ import numpy as np
 
 from runner.ensemble.performance_model import PerformanceModel, checked_forest, errors
 from runner.ensemble.technique import Answer
-from runner.ensemble.voting import vote_shares
+from runner.ensemble.voting import checked_kind, vote_shares
 
 
 class DynamicClassifierSelection:
@@ -55,6 +55,7 @@ class DynamicEnsembleSelection:
 
     Args:
         share: That share.
+        kind: ``hard``, they vote for classes; ``soft``, their confidences are averaged.
         trees: As in DynamicClassifierSelection, like the next ones.
         forest: See there.
         random_state: See there.
@@ -63,11 +64,13 @@ class DynamicEnsembleSelection:
     def __init__(
         self,
         share: float = 0.5,
+        kind: str = "hard",
         trees: int = 100,
         forest: str = "own",
         random_state: int | np.random.RandomState | None = 0,
     ) -> None:
         self.share = share
+        self.kind = checked_kind(kind)
         self.trees = trees
         self.forest = checked_forest(forest)
         self.random_state = random_state
@@ -87,7 +90,10 @@ class DynamicEnsembleSelection:
         self, confidences: np.ndarray, predictions: np.ndarray, X: np.ndarray | None = None
     ) -> np.ndarray:
         voters = chosen(self._performance.predict(X), self.share)
-        return vote_shares(predictions, confidences.shape[2], voters.T)
+        if self.kind == "hard":
+            return vote_shares(predictions, confidences.shape[2], voters.T)
+        weights = voters / voters.sum(axis=1, keepdims=True)
+        return np.asarray(np.einsum("rm,mrc->rc", weights, confidences))
 
 
 def chosen(expected: np.ndarray, share: float) -> np.ndarray:

@@ -20,7 +20,7 @@ def errors(confidences: np.ndarray, predictions: np.ndarray, y: np.ndarray) -> n
 
 @dataclass(frozen=True)
 class _Tree:
-    nodes: np.ndarray
+    packed: np.ndarray
     cuts: np.ndarray
     rows: np.ndarray
     copies: np.ndarray
@@ -87,7 +87,7 @@ class RegressionForest:
         asked = np.ascontiguousarray(X, dtype=np.float64)
         for tree in self._grown:
             add_forecast(
-                asked, tree.nodes, tree.cuts, tree.rows, tree.copies, self._targets, forecast
+                asked, tree.packed, tree.cuts, tree.rows, tree.copies, self._targets, forecast
             )
         return forecast[:, : self._outputs] / self.trees
 
@@ -102,13 +102,17 @@ class RegressionForest:
         from runner.ensemble.kernels.regression_forest import grow
 
         n = values.shape[1]
-        nodes = np.empty((2 * n, 5), dtype=np.int32)
+        nodes = np.empty((2 * n, 4), dtype=np.int32)
         cuts = np.empty(2 * n)
         rows = np.empty(n, dtype=np.int32)
         made = grow(
             values, ascending, self._targets, norms, copies, np.uint64(seed), nodes, cuts, rows
         )
-        return _Tree(nodes[:made].copy(), cuts[:made].copy(), rows, copies)
+        feature, left, start, stop = nodes[:made].T
+        leaf = feature < 0
+        packed = np.stack([np.where(leaf, -1 - start, feature), np.where(leaf, stop, left)], axis=1)
+        used = rows[: int(stop[0])].copy()
+        return _Tree(packed, cuts[:made].copy(), used, copies[used])
 
 
 FORESTS = ("own", "scikit-learn")

@@ -156,7 +156,7 @@ TECHNIQUES: Mapping[str, Listing] = {
             "DES",
             "dynamic ensemble selection by a performance model",
             f"{_PACKAGE}.dynamic:DynamicEnsembleSelection",
-            parameters={"share": 0.5, "trees": 100, "forest": "own"},
+            parameters={"share": 0.5, "kind": "hard", "trees": 100, "forest": "own"},
             seeded=True,
             needs_features=_always,
             libraries=_SKLEARN,

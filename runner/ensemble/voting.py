@@ -26,6 +26,17 @@ def vote_shares(
     return shares
 
 
+def checked_kind(kind: str) -> str:
+    """The kind of voting.
+
+    Raises:
+        ValueError: There is none of that name.
+    """
+    if kind not in ("hard", "soft"):
+        raise ValueError(f"kind of voting must be hard or soft, not {kind!r}")
+    return kind
+
+
 class Voting:
     """All models vote; ties go to the first class.
 
@@ -34,9 +45,7 @@ class Voting:
     """
 
     def __init__(self, kind: str = "hard") -> None:
-        if kind not in ("hard", "soft"):
-            raise ValueError(f"kind of voting must be hard or soft, not {kind!r}")
-        self.kind = kind
+        self.kind = checked_kind(kind)
 
     def fit(
         self,

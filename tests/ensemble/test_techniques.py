@@ -157,6 +157,14 @@ def test_soft_votes_are_averaged(metatask: Metatask) -> None:
     assert answer.confidences == pytest.approx(parts.score.confidences.mean(axis=0))
 
 
+def test_those_chosen_may_be_averaged(metatask: Metatask) -> None:
+    parts = parts_of(metatask)
+    every = answered("DES", parts, kind="soft", share=1.0)
+    assert every.confidences == pytest.approx(parts.score.confidences.mean(axis=0))
+    few = answered("DES", parts, kind="soft", share=1e-9)
+    assert (few.confidences == answered("DCS", parts).confidences).all()
+
+
 @pytest.mark.parametrize("kind", ["metatask", "binary"])
 def test_stacking_is_a_logistic_regression(kind: str, request: pytest.FixtureRequest) -> None:
     parts = parts_of(request.getfixturevalue(kind))

@@ -22,8 +22,9 @@ Number = Any
 _GAMMA = np.uint64(0x9E3779B97F4A7C15)
 _HALF = np.uint64(32)
 
-FEATURE, LEFT, RIGHT, START, STOP = range(5)
-"""A node's fields. FEATURE is -1 at a leaf, whose rows stand from START to STOP in its tree's."""
+FEATURE, LEFT, START, STOP = range(4)
+"""A node's fields while its tree grows. FEATURE is -1 at a leaf; the rows that reach a node stand
+from START to STOP among its tree's; the right child follows the left one."""
 
 LANES = 8
 """The targets' columns are a multiple of this."""
@@ -188,7 +189,7 @@ def grow(
         norms: (n,), the targets' squared norms.
         copies: (n,), how often the bag has a row.
         seed: Of the order in which a node tries the features: the first of equals is taken.
-        nodes: (2 n, 5), filled.
+        nodes: (2 n, 4), filled.
         cuts: (2 n,), filled: a row goes left where its value is at most that.
         rows: (n,), filled: the bag's distinct rows.
 
@@ -268,7 +269,7 @@ def grow(
                 for feature in range(features):
                     part(sorted_[feature, start:stop], goes_left, moved)
                 nodes[node, FEATURE] = chosen
-                nodes[node, LEFT], nodes[node, RIGHT] = made, made + 1
+                nodes[node, LEFT] = made
                 nodes[made, START], nodes[made, STOP] = start, middle
                 nodes[made + 1, START], nodes[made + 1, STOP] = middle, stop
                 made += 2
@@ -283,7 +284,7 @@ def grow(
 )
 def add_forecast(
     X: np.ndarray,
-    nodes: np.ndarray,
+    packed: np.ndarray,
     cuts: np.ndarray,
     rows: np.ndarray,
     copies: np.ndarray,
@@ -294,20 +295,23 @@ def add_forecast(
 
     Args:
         X: (rows, features), what is asked.
-        nodes: As ``grow`` made them, like the next three.
+        packed: (nodes, 2): feature and left child; of a leaf -1 - START, and STOP.
+        cuts: (nodes,).
+        rows: The bag's distinct rows.
+        copies: How often the bag has each of them.
         targets: (n, outputs), what was learnt from.
         forecast: (rows, outputs), added to.
     """
     for asked in range(len(X)):
-        node = 0
-        while nodes[node, FEATURE] >= 0:
-            side = LEFT if X[asked, nodes[node, FEATURE]] <= cuts[node] else RIGHT
-            node = nodes[node, side]
-        bag = rows[nodes[node, START] : nodes[node, STOP]]
+        node = np.int64(0)
+        while packed[node, 0] >= 0:
+            goes_right = X[asked, packed[node, 0]] > cuts[node]
+            node = np.int64(packed[node, 1]) + goes_right
+        start, stop = -1 - packed[node, 0], packed[node, 1]
         weight = 0.0
-        for row in bag:
-            weight += copies[row]
-        for row in bag:
-            share = copies[row] / weight
+        for place in range(start, stop):
+            weight += copies[place]
+        for place in range(start, stop):
+            share = copies[place] / weight
             for output in range(forecast.shape[1]):
-                forecast[asked, output] += share * targets[row, output]
+                forecast[asked, output] += share * targets[rows[place], output]
