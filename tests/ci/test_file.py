@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from runner.ci import CiFile, load_ci_file
+from runner.ci.schema import ConditionKeys
 from runner.errors import InputError
 
 PAPER_1 = """\
@@ -150,3 +151,9 @@ def test_wrong_sections(tmp_path: Path, text: str, line: int, said: str) -> None
         load(tmp_path, text)
     assert said in refused.value.message
     assert refused.value.line == line
+
+
+def test_the_documentation_defines_every_key() -> None:
+    text = (Path(__file__).parents[2] / "docs" / "ci.md").read_text(encoding="utf-8")
+    rows = {line.split("|")[1].strip() for line in text.splitlines() if line.startswith("| ")}
+    assert set(ConditionKeys.model_fields) <= rows
