@@ -135,10 +135,16 @@ def _chained(
     arrays: Mapping[str, np.ndarray], argument: Chain
 ) -> Iterator[tuple[int, Metatask, np.ndarray, Run]]:
     state = initial_state()
-    asked = [Asked(one.name, one.listing, one.given) for one in argument.choices]
     last = max(number for number, _, _ in argument.indices)
     for number, place in enumerate(argument.places[: last + 1]):
         metatask = place.opened(arrays)
+        wanted = {name for other, _, name in argument.indices if other == number}
+        # What isn't asked for moves the state all the same.
+        asked = [
+            Asked(one.name, one.listing, one.given)
+            for one in argument.choices
+            if one.name in wanted
+        ]
         for found in simulate_original(metatask, asked, state, argument.seed):
             index = argument.indices.get((number, found.fold, found.name))
             if index is not None:
