@@ -32,14 +32,12 @@ class _Knora:
     Args:
         neighbours: How many of the rows learnt from, in features of unit variance, say which
             models are competent.
-        random_state: A seed or generator, which DESlib takes.
     """
 
-    def __init__(
-        self, neighbours: int = 7, random_state: int | np.random.RandomState | None = 0
-    ) -> None:
+    def __init__(self, neighbours: int = 7) -> None:
+        if neighbours < 1:
+            raise ValueError(f"neighbours must be at least 1, not {neighbours}")
         self.neighbours = neighbours
-        self.random_state = random_state
 
     def fit(
         self,
@@ -65,7 +63,7 @@ class _Knora:
         self._selector = adapted(self._selector_class())(
             self._pool,
             k=min(self.neighbours, len(y)),
-            random_state=self.random_state,
+            random_state=0,
             n_jobs=1,
         )
         self._selector.fit(rows, y)

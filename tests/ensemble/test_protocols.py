@@ -179,6 +179,18 @@ def test_a_users_technique_runs(metatask: Metatask) -> None:
     assert found.fit_seconds >= 0
 
 
+class Tempted(Stubborn):
+    """It learns, and could answer as an oracle."""
+
+    def answer(self, part: Part) -> Answer:
+        return Answer(part.y)
+
+
+def test_what_learns_is_no_oracle(metatask: Metatask) -> None:
+    parts = halves(metatask, 0, CORRECTED)
+    assert (run(Tempted(), parts.fit, parts.score).answer.predictions != parts.score.y).any()
+
+
 def test_a_fold_knows_nothing_of_the_others(metatask: Metatask) -> None:
     """Other folds' predictions can be anything: a fold's scores are its own."""
     noise = np.random.default_rng(0).permuted(metatask.tested.confidences, axis=1)
