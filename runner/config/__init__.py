@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         Sandbox,
         SweepStudy,
         TaskEntry,
+        find_task,
         load_study,
     )
     from runner.config.systems import SystemEntry
@@ -33,6 +34,7 @@ __all__ = [
     "TaskEntry",
     "TechniqueEntry",
     "ensemble_study",
+    "find_task",
     "load_ensemble_study",
     "load_leaderboard",
     "load_study",

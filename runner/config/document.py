@@ -59,7 +59,15 @@ def read_document(path: Path, what: str = "a study") -> Document:
     Raises:
         InputError: If it can't be read, isn't YAML, is empty, or gives a key twice.
     """
-    text = _read(path, what)
+    return parse_document(path, _read(path, what), what)
+
+
+def parse_document(path: Path, text: str, what: str = "a study") -> Document:
+    """As ``read_document``, of a text that is known: what a file held, say.
+
+    Args:
+        path: Where it stood, for messages.
+    """
     root = _composed(path, text)
     if root is None:
         raise InputError(f"the file is empty; {what}'s keys are expected", file=path, line=1)

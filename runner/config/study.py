@@ -7,7 +7,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from runner.config.document import Document, Location, line_of, read_document
+from runner.config.document import (
+    Document,
+    Location,
+    line_of,
+    parse_document,
+    read_document,
+)
 from runner.config.problems import Problems, shown
 from runner.config.schema import (
     BundledTaskKeys,
@@ -18,7 +24,7 @@ from runner.config.schema import (
 )
 from runner.config.systems import SystemEntry, read_systems
 from runner.data import BundledSource, FileSource, OpenmlSource, TaskSource
-from runner.errors import suggestion
+from runner.errors import InputError, suggestion
 from runner.models import FAMILIES
 
 _TaskKeys = FileTaskKeys | BundledTaskKeys | OpenmlTaskKeys
@@ -176,6 +182,33 @@ def load_study(path: Path) -> SweepStudy:
         platforms=_platforms(keys),
         lines=document.lines,
     )
+
+
+def find_task(path: Path, text: str, name: str) -> tuple[TaskEntry, int]:
+    """A task of a sweep whose file said so once, and the line it stands on.
+
+    Nothing else of the file is looked at: its systems may be gone.
+
+    Args:
+        path: Where the file is or was: the task's files are told from there.
+        text: What it said.
+        name: The task's.
+
+    Raises:
+        InputError: There is no such task, or something is wrong with the tasks.
+    """
+    document = parse_document(path, text)
+    problems = Problems(document)
+    if not isinstance(document.content, dict):
+        problems.add((), f"a study is keys and values, not {shown(document.content)}")
+    problems.raise_first()
+    tasks = _read_tasks(document, problems)
+    problems.raise_first()
+    names = [task.name for task in tasks]
+    if name not in names:
+        raise InputError(f"there is no task {name!r}: {suggestion(name, names)}", file=path)
+    index = names.index(name)
+    return tasks[index], document.line(("tasks", index))
 
 
 def _check_platforms(

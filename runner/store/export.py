@@ -1,11 +1,11 @@
-"""Writes a view of the store to one file."""
+"""Takes rows out of the store: a view into one file, predictions by their keys."""
 
 from __future__ import annotations
 
 import json
 import os
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -50,6 +50,19 @@ def export_view(table: Table, view: str, path: Path, style: str) -> int:
     finally:
         part.unlink(missing_ok=True)
     return rows
+
+
+def read_predictions(table: Table, keys: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    """As ``Store.predictions`` has it.
+
+    Args:
+        table: Which holds the predictions.
+    """
+    with refusing_damage(table), work_connection() as connection:
+        create_views(connection, {table.name: table})
+        connection.register("asked", pa.table({"key": pa.array(keys, pa.string())}))
+        found = places(connection, predictions_places("key in (select key from asked)"))
+        yield from read_rows(table, found)
 
 
 def _copy(connection: DuckDBPyConnection, view: str, path: Path, style: str) -> int:

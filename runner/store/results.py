@@ -6,7 +6,7 @@ import contextlib
 import json
 import os
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -16,7 +16,7 @@ import pyarrow as pa
 from runner.errors import InputError
 from runner.store import schema
 from runner.store.check import Problem, problems
-from runner.store.export import export_view
+from runner.store.export import export_view, read_predictions
 from runner.store.merge import Merged, merge_attempts, merge_rows
 from runner.store.repair import Repaired, repair_table
 from runner.store.reuse import Reuse, plan_reuse
@@ -266,6 +266,17 @@ class Store:
         """
         with Views(self._by_name()) as views:
             return views.query(sql, parameters or {})
+
+    def predictions(self, keys: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """The rows of ``predictions`` that have these keys, some at a time, in any order.
+
+        They are found by their keys, and only they are read: it takes no more memory than a few
+        of them do.
+
+        Raises:
+            DamageError: A file can't be read.
+        """
+        return read_predictions(self._predictions, keys)
 
     def moment(self) -> Mapping[str, str]:
         """Names the present state of each table, which something committed changes.

@@ -185,12 +185,16 @@ def _predictions_view(columns: list[str]) -> str:
     """
 
 
-def predictions_places() -> str:
-    """SQL for the places of the rows that the view of predictions has."""
-    return """
+def predictions_places(condition: str = "true") -> str:
+    """SQL for the places of the rows that the view of predictions has.
+
+    Args:
+        condition: On their keys, in SQL.
+    """
+    return f"""
         select place[1] as filename, place[2] as file_row_number from (
             select max((filename, file_row_number)) as place
-            from stored.predictions group by key
+            from stored.predictions where {condition} group by key
         )
     """
 

@@ -13,6 +13,7 @@ from sklearn.metrics import roc_auc_score
 
 from runner.data import OpenmlSource, load, split
 from runner.errors import InputError
+from runner.metatask.files import read
 
 STUDY = """
 kind: sweep
@@ -73,6 +74,7 @@ def test_a_sweep_without_a_network(
     assert (row["test_auc"], row["test_outcome"]) == ("", "")
     again = folder.run("sweep", study, "--results", "out", "--json")
     assert json.loads(again.stdout)["reused"] == 10
+    metatask_has_own_folds(folder, scores)
 
 
 def stored_scores(folder: Any) -> list[float]:
@@ -90,6 +92,24 @@ def stored_scores(folder: Any) -> list[float]:
         own = confidences[:, row["classes"].index("Iris-virginica")]
         assert row["score"] == pytest.approx(roc_auc_score(virginica[tested], own), abs=1e-12)
     return [row["score"] for row in rows]
+
+
+def metatask_has_own_folds(folder: Any, scores: list[float]) -> None:
+    """A metatask of the sweep has the task's folds, each as the sweep scored it."""
+    done = folder.run("metatask", "build", "--from-results", "out", "--output", "metatasks")
+    assert done.returncode == 0, done.stderr
+    metatask = read(folder.path / "metatasks" / "metatask_openml-59.arrow")
+    assert (metatask.dataset, metatask.target) == ("iris", "class")
+    assert [np.flatnonzero(metatask.folds == fold).tolist() for fold in range(10)] == (
+        recorded_folds()
+    )
+    assert not metatask.validation
+    assert metatask.tested.confidences.shape == (1, 150, 2)
+    own = metatask.classes.index("Iris-virginica")
+    for fold, score in enumerate(scores):
+        rows = metatask.folds == fold
+        area = roc_auc_score(metatask.labels[rows], metatask.tested.confidences[0, rows, own])
+        assert (area if own else 1 - area) == pytest.approx(score, abs=1e-12)
 
 
 def recorded_folds() -> list[list[int]]:

@@ -1,0 +1,241 @@
+"""Which configurations of a sweep become a metatask's models, from the rows of one run."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from runner.errors import InputError, suggestion
+from runner.selection import Scored, Selection, summarise
+from runner.store import Store
+
+_RUNS = """
+select run_id from runs where len(planned_keys) > 0
+order by started_at desc nulls last, run_id desc
+"""
+_RUN = "select study, config, config_path, plan, setting from runs where run_id = $run_id"
+
+# Of a run's keys those of one task's groups, and the refits of the same data. Predictions are
+# looked up by their keys alone, which are a narrow column.
+_ROWS = """
+with planned as (
+    select unnest(planned_keys) as key, unnest(range(len(planned_keys))) as place
+    from runs where run_id = $run_id
+),
+groups as (select unnest($first) as first, unnest($end) as "end", unnest($systems) as system),
+found as (
+    select key, place, stage, task_fingerprint, system, configuration,
+        configuration_id, fold, coalesce(repeat, 0) as repeat, outcome, score, fit_seconds, timing
+    from evaluations join planned using (key)
+),
+cv as (
+    select found.* from found
+    join groups on place >= first and place < "end" and stage = 'cv'
+),
+tests as (
+    select found.* from found semi join groups using (system)
+    where stage = 'test' and task_fingerprint in (select task_fingerprint from cv)
+)
+select *, key in (select key from predictions) as predicted
+from (from cv union all from tests) order by place
+"""
+
+
+@dataclass(frozen=True)
+class SweepRun:
+    """A run of a sweep as its store has it.
+
+    Attributes:
+        config: The text of the study's file.
+        config_path: Where that was; None where nobody recorded it.
+        groups: Of its plan, as docs/results.md says.
+    """
+
+    run_id: str
+    study: str
+    config: str
+    config_path: Path | None
+    groups: tuple[Mapping[str, Any], ...]
+
+    @property
+    def tasks(self) -> tuple[str, ...]:
+        """The names of its tasks, in the study's order."""
+        return tuple(dict.fromkeys(group["task"] for group in self.groups))
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A configuration whose folds are all ok.
+
+    Attributes:
+        mean: Its mean score over the folds.
+        folds: By fold the key of its evaluation, of the first repeat.
+        refit: The key of its evaluation on the test rows; None where there is none.
+        test_score: The score there.
+        seconds: What its fits took, those of the folds and the refit together; None where one of
+            them wasn't timed.
+        predicted: Whether the store has all predictions that a metatask needs.
+    """
+
+    system: str
+    configuration_id: int
+    configuration: str
+    mean: float
+    folds: Mapping[int, str]
+    refit: str | None
+    test_score: float | None
+    seconds: float | None
+    predicted: bool
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """Of all its evaluations."""
+        return (*self.folds.values(), *(() if self.refit is None else (self.refit,)))
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """The configurations of a task whose folds are all ok, best first.
+
+    Attributes:
+        fingerprint: Of the task that they were scored on.
+        incomplete: How many others there are.
+        any_predicted: Whether the store has any of the task's predictions.
+    """
+
+    fingerprint: str
+    ranked: tuple[Candidate, ...]
+    incomplete: int
+    any_predicted: bool
+
+
+def read_run(store: Store, run_id: str | None = None) -> SweepRun:
+    """A run of a sweep; by default the latest run of the store.
+
+    Raises:
+        InputError: There is no such run, or it is none of a sweep.
+    """
+    known = [str(name) for name in store.query(_RUNS)["run_id"].to_pylist()]
+    if not known:
+        raise InputError("no run is recorded here; `runner sweep` makes one", file=store.path)
+    if run_id is not None and run_id not in known:
+        raise InputError(f"there is no run {run_id}: {suggestion(run_id, known)}", file=store.path)
+    name = run_id or known[0]
+    (row,) = store.query(_RUN, {"run_id": name}).to_pylist()
+    groups = tuple(json.loads(row["plan"] or "[]"))
+    run = SweepRun(
+        name,
+        row["study"] or "",
+        row["config"] or "",
+        None if row["config_path"] is None else Path(row["config_path"]),
+        groups,
+    )
+    if _is_of_ensembles(row["setting"]):
+        raise InputError(
+            f"run {name} is a simulation of ensembles, not a sweep; name another one with --run",
+            file=store.path,
+        )
+    return run
+
+
+def read_candidates(store: Store, run: SweepRun, task: str) -> Candidates:
+    """The configurations of a task, as a run scored them.
+
+    Args:
+        store: Where the run is.
+        run: The run.
+        task: One of its tasks.
+
+    Raises:
+        InputError: The run has no rows of the task.
+    """
+    places = list(_places(run.groups, task))
+    asked = {
+        "run_id": run.run_id,
+        "first": [first for first, _ in places],
+        "end": [first + group["keys"] for first, group in places],
+        "systems": [group["system"] for _, group in places],
+    }
+    rows = store.query(_ROWS, asked).to_pylist()
+    cv = [row for row in rows if row["stage"] == "cv"]
+    if not cv:
+        raise InputError(f"run {run.run_id} has no rows of task {task!r} yet", file=store.path)
+    tests = {
+        (row["system"], row["configuration"]): row
+        for row in rows
+        if row["stage"] == "test" and row["repeat"] == 0 and row["outcome"] == "ok"
+    }
+    found: list[tuple[int, Candidate]] = []
+    incomplete = 0
+    for turn, (first, group) in enumerate(places):
+        own = [row for row in cv if first <= row["place"] < first + group["keys"]]
+        numbered = [(_number(row, first, group), row) for row in own]
+        scored = (
+            Scored(number, row["fold"], row["outcome"], row["score"], row["repeat"])
+            for number, row in numbered
+        )
+        summaries = summarise(scored, group["folds"], group["repeats"])
+        by_number: dict[int, list[Mapping[str, Any]]] = {}
+        for number, row in numbered:
+            by_number.setdefault(number, []).append(row)
+        for number, selection in summaries.items():
+            if selection is None:
+                incomplete += 1
+            else:
+                made = _candidate(group["system"], selection, by_number[number], tests)
+                found.append((turn, made))
+    found.sort(key=lambda one: (-one[1].mean, one[0], one[1].configuration_id))
+    return Candidates(
+        cv[0]["task_fingerprint"],
+        tuple(candidate for _, candidate in found),
+        incomplete,
+        any(row["predicted"] for row in rows),
+    )
+
+
+def _places(
+    groups: Sequence[Mapping[str, Any]], task: str
+) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    """The task's groups, each with the place of its first key among those planned."""
+    first = 0
+    for group in groups:
+        if group["task"] == task:
+            yield first, group
+        first += group["keys"]
+
+
+def _number(row: Mapping[str, Any], first: int, group: Mapping[str, Any]) -> int:
+    """The configuration's number in the run: keys stand by repeat, configuration, fold."""
+    ids: Sequence[int] = group.get("configuration_ids") or [row["configuration_id"]]
+    place = int(row["place"]) - first
+    return ids[place // int(group["folds"]) % len(ids)]
+
+
+def _candidate(
+    system: str,
+    selection: Selection,
+    rows: Sequence[Mapping[str, Any]],
+    tests: Mapping[tuple[str, str], Mapping[str, Any]],
+) -> Candidate:
+    folds = [row for row in rows if row["repeat"] == 0]
+    test = tests.get((system, rows[0]["configuration"]))
+    all_rows = folds if test is None else [*folds, test]
+    seconds = [row["fit_seconds"] for row in all_rows]
+    return Candidate(
+        system=system,
+        configuration_id=selection.configuration_id,
+        configuration=rows[0]["configuration"],
+        mean=selection.mean,
+        folds={row["fold"]: row["key"] for row in folds},
+        refit=None if test is None else test["key"],
+        test_score=None if test is None else test["score"],
+        seconds=None if None in seconds else sum(seconds),
+        predicted=all(row["predicted"] for row in all_rows),
+    )
+
+
+def _is_of_ensembles(setting: str | None) -> bool:
+    return "techniques" in json.loads(setting or "{}")
