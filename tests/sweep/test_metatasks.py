@@ -1,4 +1,4 @@
-"""From a sweep to a metatask to ensembles, as a user does it, against plain readings of its rows."""
+"""From a sweep to a metatask to ensembles, as a user does it, against plain readings of it."""
 
 from __future__ import annotations
 
