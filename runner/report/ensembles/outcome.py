@@ -11,6 +11,7 @@ from typing import Any
 
 from runner.ensemble.setting import MetataskFacts, Setting, TechniqueFacts
 from runner.errors import InputError
+from runner.report.page import run_facts
 from runner.report.rows import find_run
 from runner.store import Store
 
@@ -81,6 +82,7 @@ class Outcome:
         planned: How many evaluations it wants.
         folds: How many it wants of a technique on a task, by task.
         evaluations: Those that have a row, by task, technique, fold.
+        facts: What was typed, when it ran, on what: pairs of a word and what it is.
     """
 
     run_id: str
@@ -90,6 +92,7 @@ class Outcome:
     planned: int
     folds: Mapping[str, int]
     evaluations: tuple[Evaluation, ...]
+    facts: tuple[tuple[str, str], ...] = ()
 
     @property
     def tasks(self) -> Sequence[MetataskFacts]:
@@ -166,6 +169,9 @@ def load_outcome(store: Store, run_id: str | None = None) -> Outcome | None:
     rows = store.query(_ROWS, {"run_id": run_id}).to_pylist()
     if len(owners) < len(rows):
         raise InputError(f"the plan of run {run_id} is damaged", file=store.path)
+    evaluations = tuple(_evaluation(row, *owners[row.pop("place")]) for row in rows)
+    machines = dict.fromkeys(one.machine for one in evaluations if one.machine)
+    letters = {machine: chr(ord("A") + place) for place, machine in enumerate(machines)}
     return Outcome(
         run_id=run_id,
         study=run["study"] or "",
@@ -173,7 +179,8 @@ def load_outcome(store: Store, run_id: str | None = None) -> Outcome | None:
         setting=setting,
         planned=len(owners),
         folds={group["task"]: group["folds"] for group in groups},
-        evaluations=tuple(_evaluation(row, *owners[row.pop("place")]) for row in rows),
+        evaluations=evaluations,
+        facts=tuple(run_facts(store, run_id, letters)),
     )
 
 

@@ -51,7 +51,6 @@ def content(
 
 def _facts(outcome: Outcome) -> Iterator[tuple[str, str]]:
     setting = outcome.setting
-    yield "run", outcome.run_id[:12]
     yield "protocol", setting.protocol
     yield "metric", setting.metric
     yield "seed", str(setting.seed)
@@ -60,6 +59,7 @@ def _facts(outcome: Outcome) -> Iterator[tuple[str, str]]:
     yield "evaluations", f"{len(outcome.evaluations):,} of {outcome.planned:,}"
     models = sum(task.models for task in outcome.tasks)
     yield "base models", f"{models:,}, none of them trained here"
+    yield from outcome.facts
 
 
 def _ranks(ranking: Ranking) -> Mapping[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from runner.report.page.content import Content, of_run, of_study
+from runner.report.page.content import Content, of_run, of_study, run_facts
 from runner.report.page.document import render
 
-__all__ = ["Content", "of_run", "of_study", "render"]
+__all__ = ["Content", "of_run", "of_study", "render", "run_facts"]

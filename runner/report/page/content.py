@@ -142,7 +142,6 @@ from runs where run_id = $run_id
 
 
 def _facts(store: Store, rows: Rows) -> Iterator[tuple[str, str]]:
-    (run,) = store.query(_RUN, {"run_id": rows.run_id}).to_pylist()
     tasks = dict.fromkeys(pair.task for pair in rows.pairs)
     systems = dict.fromkeys(pair.system for pair in rows.pairs)
     yield "tasks", f"{len(tasks)}: {', '.join(tasks)}"
@@ -150,14 +149,26 @@ def _facts(store: Store, rows: Rows) -> Iterator[tuple[str, str]]:
     found = int(rows.texts("stage").equal("cv").sum())
     planned = sum(pair.planned for pair in rows.pairs)
     yield "evaluations", f"{found:,} of {planned:,} planned, refits apart"
+    yield from run_facts(store, rows.run_id, machine_letters(rows))
+
+
+def run_facts(store: Store, run_id: str, machines: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """What was typed, when it ran, on what and with which versions.
+
+    Args:
+        store: Where the run is.
+        run_id: The run.
+        machines: By each machine that made a row its letter; empty for the run's own.
+    """
+    (run,) = store.query(_RUN, {"run_id": run_id}).to_pylist()
     yield "command", run["command"] or ""
     yield "started", f"{run['started'] or ''} UTC"
     yield "ended", f"{run['ended']} UTC" if run["ended"] else "not yet"
-    letters = machine_letters(rows) or {run["machine"] or "": "A"}
+    letters = machines or {run["machine"] or "": "A"}
     for machine, letter in letters.items():
         yield "machine" if len(letters) == 1 else f"machine {letter}", _in_words(machine)
     yield "versions", _in_words(run["versions"] or "")
-    yield "run", rows.run_id
+    yield "run", run_id
 
 
 def _in_words(text: str) -> str:
