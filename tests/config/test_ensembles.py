@@ -139,3 +139,36 @@ def test_what_is_wrong_is_told_with_its_line(
     found_line, found = complaint(folder, GOOD.replace(old, new, 1))
     assert message in found
     assert found_line == line
+
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_the_study_that_comes_along_can_be_run(tmp_path: Path) -> None:
+    study = tmp_path / "configs" / "ensembles.yaml"
+    study.parent.mkdir()
+    study.write_text((ROOT / "configs/ensembles.yaml").read_text())
+    formats.save(made(2), tmp_path / "metatasks")
+    found = load_ensemble_study(study)
+    assert len(choose(found)) == 9
+    assert len(load_metatasks(found)) == 1
+
+
+def test_the_documented_study_is_one(tmp_path: Path) -> None:
+    text = (ROOT / "docs/ensembles.md").read_text()
+    block = text[text.index("    kind: ensembles") :].split("\n\n", 1)[0]
+    study = tmp_path / "configs" / "study.yaml"
+    study.parent.mkdir()
+    study.write_text("\n".join(line.removeprefix("    ") for line in block.split("\n")))
+    (study.parent / "package").mkdir()
+    (study.parent / "package/module.py").write_text(
+        "class Class:\n    def __init__(self, depth):\n        pass\n"
+        "    def fit(self, confidences, predictions, y, X=None):\n        pass\n"
+        "    def predict(self, confidences, predictions, X=None):\n        pass\n"
+    )
+    formats.save(made(2), tmp_path / "metatasks")
+    formats.save(replace(made(3), name="more"), tmp_path / "more")
+    formats.save(replace(made(3, seed=2), name="31"), study.parent, "original")
+    found = load_ensemble_study(study)
+    assert [choice.name for choice in choose(found)] == ["SBA", "ES", "ES-bagged", "mine"]
+    assert [one.metatask.name for one in load_metatasks(found)] == ["made", "more", "31"]
