@@ -38,11 +38,30 @@ class TestSet:
 
 @dataclass(frozen=True)
 class MailServer:
-    """Where mail goes through; user and password are in the environment."""
+    """Where mail goes through; user and password are in the environment.
+
+    Attributes:
+        tls: ``none``, ``starttls`` or ``tls`` (from the first byte).
+    """
 
     host: str
     port: int
     sender: str
+    tls: str = "none"
+
+
+@dataclass(frozen=True)
+class Alarm:
+    """Who is told that a test set is used up; None for the ways that aren't taken.
+
+    Attributes:
+        webhook: Where a JSON document is posted.
+        command: For the shell.
+    """
+
+    mail: str | None = None
+    webhook: str | None = None
+    command: str | None = None
 
 
 @dataclass(frozen=True)
@@ -54,6 +73,8 @@ class CiFile:
         script: The command that writes the predictions.
         recipient: Who gets the verdicts of adaptivity ``none``.
         bound: One of :data:`runner.ci.bounds.NAMES`.
+        ledger: The folder of the test sets' ledgers.
+        public_key: What results that the developer isn't told are sealed to.
         lines: Where in the file everything stands; ``line`` reads it.
     """
 
@@ -65,6 +86,8 @@ class CiFile:
     testset: TestSet | None
     ledger: Path | None
     mail: MailServer | None
+    alarm: Alarm
+    public_key: str | None
     lines: Mapping[Location, int] = field(repr=False, compare=False)
 
     def line(self, key: str) -> int:
@@ -106,6 +129,8 @@ def load_ci_file(path: Path) -> CiFile:
         testset=_testset(keys.testset, folder),
         ledger=None if keys.ledger is None else folder / keys.ledger,
         mail=_mail(keys.smtp),
+        alarm=Alarm() if keys.alarm is None else Alarm(**keys.alarm.model_dump()),
+        public_key=keys.public_key,
         lines=section.lines,
     )
 
@@ -237,4 +262,4 @@ def _testset(keys: TestSetKeys | None, folder: Path) -> TestSet | None:
 
 
 def _mail(keys: MailKeys | None) -> MailServer | None:
-    return None if keys is None else MailServer(keys.host, keys.port, keys.from_)
+    return None if keys is None else MailServer(keys.host, keys.port, keys.from_, keys.tls)

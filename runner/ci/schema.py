@@ -11,9 +11,11 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from runner.ci.bounds import NAMES
 from runner.ci.intervals import MODES
 from runner.ci.multiplicity import CHANGES, KINDS
+from runner.ci.sealing import check_public
 from runner.errors import suggestion
 
 _ADDRESS = re.compile(r"[^@\s<>,;]+@[^@\s<>,;]+")
+TLS = ("none", "starttls", "tls")
 _ALIASES = {"hybrid": "firstChange"}
 
 
@@ -75,6 +77,15 @@ _ABSENT: Any = None
 Text = Annotated[str, Field(min_length=1)]
 
 
+def _url(value: str) -> str:
+    if not re.fullmatch(r"https?://[^\s/]+.*", value):
+        raise ValueError("must begin with http:// or https:// and a host")
+    return value
+
+
+Address = Annotated[str, AfterValidator(_address)]
+
+
 class TestSetKeys(_Keys):
     """The test set that is in use."""
 
@@ -91,7 +102,16 @@ class MailKeys(_Keys):
 
     host: Text
     port: int = Field(default=25, ge=1, le=65535)
-    from_: Annotated[str, AfterValidator(_address)] = Field(alias="from")
+    from_: Address = Field(alias="from")
+    tls: Annotated[str, BeforeValidator(_one_of(TLS))] = "none"
+
+
+class AlarmKeys(_Keys):
+    """Who is told that a test set is used up."""
+
+    mail: Address | None = None
+    webhook: Annotated[str, AfterValidator(_url)] | None = None
+    command: Text | None = None
 
 
 class ConditionKeys(_Keys):
@@ -106,6 +126,8 @@ class ConditionKeys(_Keys):
     testset: TestSetKeys = _ABSENT
     ledger: Text | None = None
     smtp: MailKeys = _ABSENT
+    alarm: AlarmKeys = _ABSENT
+    public_key: Annotated[str, AfterValidator(check_public)] | None = None
     bound: Annotated[str, BeforeValidator(_one_of(NAMES))] = "auto"
     first: Annotated[str, BeforeValidator(_one_of(CHANGES))] | None = None
     passes: int | None = Field(default=None, ge=1)

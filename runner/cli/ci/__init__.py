@@ -8,6 +8,12 @@ from runner.cli.lazy import LazyGroup
 
 _COMMANDS = {
     "size": "runner.cli.ci.size",
+    "test": "runner.cli.ci.test",
+    "status": "runner.cli.ci.status",
+    "rotate": "runner.cli.ci.rotate",
+    "keys": "runner.cli.ci.keys",
+    "seal": "runner.cli.ci.seal",
+    "open": "runner.cli.ci.open",
 }
 
 
@@ -15,5 +21,5 @@ _COMMANDS = {
 def command() -> None:
     """Conditions on a new model against the old one, with a guarantee on their verdicts.
 
-    Example: runner ci size .travis.yml
+    Example: runner ci test .travis.yml --old old.csv --new new.csv
     """

@@ -1,0 +1,279 @@
+"""One step on a test set: judged and recorded under the ledger's lock, before anyone is told."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+from runner.ci import account as lines
+from runner.ci.account import Account, Step, Terms
+from runner.ci.difference import measurement, upper_difference
+from runner.ci.file import CiFile
+from runner.ci.ledger import SUFFIX, Ledger, locked, read
+from runner.ci.plan import Plan, make_plan
+from runner.ci.predictions import HeldOut, Joined, digest
+from runner.ci.release import Release, more, release_cost
+from runner.ci.result import sealed_result
+from runner.ci.verdict import Judgement, check_rows, judge
+from runner.errors import CannotRunError, InputError
+
+UNNAMED = "testset"
+
+
+@dataclass(frozen=True)
+class Taken:
+    """A step that is recorded.
+
+    Attributes:
+        passed: The one bit for the developer; None with adaptivity ``none``.
+        judgement: All that led to it, for those who may see it; None where nobody is to, or the
+            result is sealed in the step.
+        repeated: Whether the same predictions were judged before: the verdict is that of then,
+            and no further step is counted.
+        account: The test set's after the step.
+        ledger: The ledger's file.
+    """
+
+    step: Step
+    passed: bool | None
+    judgement: Judgement | None
+    repeated: bool
+    account: Account
+    ledger: Path
+
+
+class UsedUpError(CannotRunError):
+    """The test set can't judge any more models.
+
+    Args:
+        ledger: Its ledger's file.
+    """
+
+    def __init__(self, message: str, ledger: Path):
+        super().__init__(message)
+        self.ledger = ledger
+
+
+def take_step(
+    file: CiFile, rows: HeldOut, joined: Joined, release: Release = "bit", commit: str | None = None
+) -> Taken:
+    """Judge a new model and record it.
+
+    Predictions that the test set has judged before by the same condition get the verdict of then:
+    a job that is started again, after a kill say, takes no further step.
+
+    Raises:
+        UsedUpError: If the test set is used up.
+        CannotRunError: If it is smaller than the plan needs, or the ledger was tampered with.
+        InputError: If the ledger was begun with other terms.
+    """
+    path = ledger_path(file, rows)
+    with locked(path) as ledger:
+        account = Account.of(ledger.records)
+        if account.opened:
+            check_terms(file, account)
+            _check_rows_of(rows, account)
+        inputs = digest("step", [joined.digest, file.guarantee.condition.text, file.guarantee.mode])
+        step = account.step_of(inputs)
+        judgement: Judgement | None
+        if step is None:
+            judgement = _new_step(ledger, file, rows, joined, release, inputs, commit)
+        else:
+            judgement = _repeated(ledger, file, joined, release, step)
+        after = Account.of(ledger.records)
+    taken = after.step_of(inputs)
+    assert taken is not None
+    return Taken(taken, taken.passed, judgement, step is not None, after, path)
+
+
+def _new_step(
+    ledger: Ledger,
+    file: CiFile,
+    rows: HeldOut,
+    joined: Joined,
+    release: Release,
+    inputs: str,
+    commit: str | None,
+) -> Judgement:
+    account = Account.of(ledger.records)
+    if account.opened and account.ended:
+        raise UsedUpError(f"no verdict: {used_up(account)}", ledger.path)
+    plan = plan_for(file, account.revealed, joined)
+    judgement = _judged(plan, joined)
+    if not account.opened:
+        open_account(ledger, file, rows)
+    told = file.guarantee.reuse.kind != "none"
+    number = account.used + 1
+    sealed = None
+    if not told and file.public_key is not None:
+        sealed = sealed_result(file.public_key, file, judgement, number, commit)
+    ledger.append(
+        lines.STEP,
+        inputs=inputs,
+        condition=plan.guarantee.condition.text,
+        mode=plan.guarantee.mode,
+        bound=plan.bound,
+        needed=plan.labels,
+        passed=judgement.passed if told else None,
+        sealed=sealed,
+        release=release,
+        cost=release_cost(plan.guarantee, release, judgement.passed, joined.largest),
+        commit=commit,
+    )
+    return judgement
+
+
+def _repeated(
+    ledger: Ledger, file: CiFile, joined: Joined, release: Release, step: Step
+) -> Judgement | None:
+    """What led to a recorded verdict, judged again where anyone may see it."""
+    told = step.passed is not None
+    if step.sealed is not None or (told and release == "bit"):
+        return None
+    before = Account.of(ledger.records[: step.record])
+    plan = plan_for(file, before.revealed, joined)
+    judgement = _judged(plan, joined)
+    if told and step.passed is not judgement.passed:
+        raise CannotRunError(
+            "what led to the recorded verdict can't be told any more: the labels or the file "
+            "have changed since; leave out --reveal"
+        )
+    if more(release, step.release):
+        cost = release_cost(plan.guarantee, release, judgement.passed, joined.largest)
+        ledger.append(lines.REVEALED, inputs=step.inputs, release=release, cost=cost)
+    return judgement
+
+
+def plan_for(file: CiFile, revealed: float, joined: Joined) -> Plan:
+    """The plan of the next step, which the test set is large enough for.
+
+    Where it isn't, and the pool is large enough to measure first how much the models differ, the
+    plan is the one for what was measured (pattern 2).
+
+    Args:
+        revealed: What releases beyond one bit have added to ln M.
+
+    Raises:
+        CannotRunError: With how many rows there are and how many it takes.
+    """
+    reuse = replace(file.guarantee.reuse, revealed=revealed)
+    guarantee = replace(file.guarantee, reuse=reuse)
+    pool = joined.pool
+    plan = make_plan(guarantee, file.bound)
+    try:
+        _check_size(plan, joined)
+    except CannotRunError:
+        first = measurement(guarantee) if file.bound in ("auto", "bennett") else None
+        if first is None or pool is None or pool.old is None or len(pool) < first.rows:
+            raise
+        measured = upper_difference(guarantee, pool)
+        plan = make_plan(guarantee, file.bound, measured=measured)
+        _check_size(plan, joined)
+    return plan
+
+
+def _check_size(plan: Plan, joined: Joined) -> None:
+    check_rows(plan, len(joined.tested), None if joined.pool is None else len(joined.pool))
+
+
+def _judged(plan: Plan, joined: Joined) -> Judgement:
+    try:
+        return judge(plan, joined.tested, joined.pool)
+    except InputError as error:
+        # The files are right as they are, and say too little: rows to be labelled yet.
+        raise CannotRunError(f"no verdict: {error.message}") from None
+
+
+def ledger_path(file: CiFile, rows: HeldOut) -> Path:
+    """Where the ledger of a test set is: its name is the test set's identity.
+
+    A test set that was begun before all labels were known keeps the ledger of then.
+    """
+    begun = ledger_folder(file) / (rows.partial[:16] + SUFFIX)
+    unknown = rows.labels is not None and rows.known < len(rows.ids)
+    if unknown or begun.exists():
+        return begun
+    return begun.with_name(rows.identity[:16] + SUFFIX)
+
+
+def ledger_folder(file: CiFile) -> Path:
+    """The folder of the ledgers: the file's, or ``ci-ledger`` beside it."""
+    return file.path.parent / "ci-ledger" if file.ledger is None else file.ledger
+
+
+def open_account(ledger: Ledger, file: CiFile, rows: HeldOut, follows: str | None = None) -> None:
+    """Begin a test set's account.
+
+    Args:
+        follows: The ledger's name of the test set that it replaces.
+    """
+    ledger.append(
+        lines.OPENED,
+        testset=file.testset.name if file.testset else UNNAMED,
+        identity=rows.identity,
+        ids=rows.partial,
+        rows=len(rows.ids),
+        pool=None if rows.pool is None else len(rows.pool),
+        terms=asdict(Terms.of(file.guarantee.reuse, file.guarantee.delta)),
+        follows=follows,
+    )
+
+
+def check_terms(file: CiFile, account: Account) -> None:
+    """Refuse a file that counts otherwise than the ledger was begun with.
+
+    Raises:
+        InputError: With the first key that differs.
+    """
+    begun, now = account.terms, Terms.of(file.guarantee.reuse, file.guarantee.delta)
+    keys = {
+        "kind": "adaptivity",
+        "steps": "steps",
+        "first": "first",
+        "passes": "passes",
+        "delta": "reliability",
+    }
+    for field, key in keys.items():
+        was, asked = getattr(begun, field), getattr(now, field)
+        if was != asked:
+            if field == "delta":
+                was, asked = (f"{1 - value:.12g}" for value in (was, asked))
+            raise InputError(
+                f"the ledger of this test set was begun with {key} {was}, not {asked}, and its "
+                "promise holds for that: put it back, or take a new test set (`runner ci rotate`)",
+                file=file.path,
+                line=file.line(key),
+            )
+
+
+def _check_rows_of(rows: HeldOut, account: Account) -> None:
+    if account.opened["ids"] != rows.partial:
+        raise CannotRunError(
+            f"the rows are not those that the ledger of test set {account.name!r} was begun with; "
+            "another test set needs another name"
+        )
+
+
+def used_up(account: Account) -> str:
+    """That a test set is used up, why, and what to do."""
+    return (
+        f"test set {account.name!r} is used up: {account.ended}; "
+        "label a new one (`runner ci size` has the plan) and put it in place (`runner ci rotate`)"
+    )
+
+
+def begun_accounts(file: CiFile) -> list[tuple[str, Account]]:
+    """The accounts of all test sets in the file's ledgers, by the ledgers' names.
+
+    The one that the file's next step is counted on comes first, as far as names tell: in use, of
+    the file's test set, begun last.
+    """
+    paths = sorted(ledger_folder(file).glob("*" + SUFFIX))
+    found = [(path.name, Account.of(read(path))) for path in paths]
+    begun = [(name, account) for name, account in found if account.opened]
+    name = file.testset.name if file.testset else UNNAMED
+    return sorted(
+        begun,
+        key=lambda one: (one[1].name == name, not one[1].retired, one[1].opened_at),
+        reverse=True,
+    )
