@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import gzip
 import io
+import math
+import re
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,8 +16,8 @@ from typing import Any
 from runner.errors import InputError, suggestion
 
 ID = "id"
-_WHOLE = r"^([+-]?\d+)\.0*$"
-_NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
+_WHOLE = re.compile(r"([+-]?[0-9]+)\.0*")
+_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
 
 @dataclass(frozen=True)
@@ -24,13 +26,13 @@ class Columns:
 
     Attributes:
         path: For messages.
-        ids: Arrow array of text, without nulls; may repeat.
-        values: Classes as text, null where there is none; None where only ids were asked for.
+        ids: May repeat.
+        values: Classes, None where a row has none; empty where only ids were asked for.
     """
 
     path: Path
-    ids: Any
-    values: Any
+    ids: list[str]
+    values: list[str | None]
 
 
 def read_file(path: Path) -> bytes:
@@ -61,13 +63,15 @@ def read_columns(content: bytes, path: Path, value: str | None) -> Columns:
         InputError: If it is neither, or a column is missing.
     """
     names, table = _table(_unzipped(content, path), path, value)
-    ids = _text(table.column(ID), path, ID)
-    if ids.null_count:
-        raise InputError(f"{ids.null_count:,} rows have no {ID}", file=path)
+    ids = [_text(found, path, ID) for found in table.column(ID).to_pylist()]
+    named = [found for found in ids if found is not None]
+    if len(named) < len(ids):
+        raise InputError(f"{len(ids) - len(named):,} rows have no {ID}", file=path)
     if value is None:
-        return Columns(path, ids, None)
+        return Columns(path, named, [])
     column = _value_column(names, value, path)
-    return Columns(path, ids, _classes(_text(table.column(column), path, column)))
+    classes = [_text(found, path, column) for found in table.column(column).to_pylist()]
+    return Columns(path, named, _alike(classes))
 
 
 def _unzipped(content: bytes, path: Path) -> bytes:
@@ -140,33 +144,30 @@ def _value_column(names: Sequence[str], value: str, path: Path) -> str:
     )
 
 
-def _text(column: Any, path: Path, name: str) -> Any:
-    """A column as text, null where it holds nothing."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    found = column.combine_chunks()
-    if isinstance(found, pa.ChunkedArray):
-        found = pa.concat_arrays(found.chunks) if found.num_chunks else pa.array([], found.type)
-    if pa.types.is_dictionary(found.type):
-        found = found.dictionary_decode()
-    if pa.types.is_floating(found.type):
-        found = pc.if_else(pc.is_nan(found), None, found)
-        text = pc.replace_substring_regex(found.cast(pa.string()), _WHOLE, r"\1")
-    elif pa.types.is_nested(found.type):
-        raise InputError(f"column {name!r} holds {found.type}, not one class a row", file=path)
-    else:
-        text = pc.utf8_trim_whitespace(found.cast(pa.string()))
-    return pc.if_else(pc.equal(text, ""), None, text)
+def _text(value: Any, path: Path, name: str) -> str | None:
+    """A value as text; None for nothing."""
+    match value:
+        case None:
+            return None
+        case str():
+            return value.strip() or None
+        case float():
+            if math.isnan(value):
+                return None
+            return str(int(value)) if value.is_integer() else repr(value)
+        case list() | dict() | bytes():
+            kind = type(value).__name__
+            raise InputError(f"column {name!r} holds values of type {kind}, not text", file=path)
+        case _:
+            return str(value)
 
 
-def _classes(text: Any) -> Any:
-    import pyarrow.compute as pc
-
-    if pc.all(pc.match_substring_regex(text, _NUMBER)).as_py():
-        return pc.replace_substring_regex(text, _WHOLE, r"\1")
-    lower = pc.utf8_lower(text)
-    # A null says nothing about the others.
-    if pc.all(pc.match_substring_regex(lower, "^(true|false)$")).as_py():
-        return lower
-    return text
+def _alike(classes: list[str | None]) -> list[str | None]:
+    """Classes of one meaning in one way of writing."""
+    distinct = {found for found in classes if found is not None}
+    words = {found: found for found in distinct}
+    if all(_NUMBER.fullmatch(found) for found in distinct):
+        words = {found: _WHOLE.sub(r"\1", found) for found in distinct}
+    elif {found.lower() for found in distinct} <= {"true", "false"}:
+        words = {found: found.lower() for found in distinct}
+    return [None if found is None else words[found] for found in classes]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import os
 import subprocess
 import sys
@@ -80,11 +81,8 @@ def _standard_error() -> int:
 
 
 def _write_ids(path: Path, rows: HeldOut) -> Path:
-    import pyarrow as pa
-    from pyarrow import csv as arrow_csv
-
-    parts = [rows.ids] if rows.pool is None else [rows.ids, rows.pool]
     # Sorted: the order in which rows are judged tells nothing, and is nobody's business.
-    table = pa.table({ID: pa.concat_arrays(parts)}).sort_by(ID)
-    arrow_csv.write_csv(table, path)
+    ids = sorted([*rows.ids, *(rows.pool or ())])
+    with path.open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows([[ID], *([one] for one in ids)])
     return path
