@@ -4,9 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from runner.report.ensembles import EnsembleReport, load_outcome, write_ensembles
-from runner.report.files import Report, write
+from runner.report.ensembles import (
+    EnsembleReport,
+    load_outcome,
+    preview_ensembles,
+    write_ensembles,
+)
+from runner.report.files import Report, preview, write
 from runner.report.mlbench import Choices
+from runner.report.page import Content
 from runner.store import Store
 
 AnyReport = Report | EnsembleReport
@@ -30,3 +36,17 @@ def write_report(
     if outcome is not None:
         return write_ensembles(outcome, output)
     return write(store, output, run_id, choices)
+
+
+def preview_report(store: Store, run_id: str) -> Content:
+    """What the page has of a run that is still going, in which half of it doesn't mislead.
+
+    Args:
+        store: The results.
+        run_id: The run.
+
+    Raises:
+        InputError: There is no such run.
+    """
+    outcome = load_outcome(store, run_id)
+    return preview(store, run_id) if outcome is None else preview_ensembles(outcome)

@@ -11,8 +11,7 @@ from typing import Protocol
 
 from runner.errors import InputError
 from runner.report.estimate import Estimate, estimate
-from runner.report.files import preview
-from runner.report.kinds import AnyReport, write_report
+from runner.report.kinds import AnyReport, preview_report, write_report
 from runner.report.live import Watched, live
 from runner.report.mlbench import Choices, write_page
 from runner.report.page import Content
@@ -128,7 +127,7 @@ class _Page:
 
     def _make_tables(self, progress: Progress) -> None:
         begun = time.process_time()
-        self._tables = preview(self._store, progress.run_id)
+        self._tables = preview_report(self._store, progress.run_id)
         self._tables_of = progress
         self._tables_made = time.time()
         spent = time.process_time() - begun

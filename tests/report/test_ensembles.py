@@ -13,7 +13,7 @@ import pytest
 from scipy.stats import friedmanchisquare, rankdata
 
 from runner.ensemble.setting import MetataskFacts, Setting, TechniqueFacts
-from runner.report.ensembles import Outcome, write_ensembles
+from runner.report.ensembles import Outcome, preview_ensembles, write_ensembles
 from runner.report.ensembles.figures import figures
 from runner.report.ensembles.outcome import Evaluation
 
@@ -191,6 +191,16 @@ def test_nothing_yet_is_a_report_too(tmp_path: Path) -> None:
     report = write_ensembles(replace(full, evaluations=(), finished=False), tmp_path)
     assert report.notes[0].startswith("Run r1 was interrupted or is still going; 30 of")
     assert report.page.exists()
+
+
+def test_a_page_of_half_a_run_draws_no_conclusions() -> None:
+    full = outcome([facts(n) for n in range(3)], drawn(3))
+    half = replace(full, finished=False, evaluations=full.evaluations[: len(full.evaluations) // 2])
+    page = preview_ensembles(half)
+    assert page.answers == ()
+    assert [table["id"] for table in page.tables] == ["table1", "scores", "folds"]
+    assert [chart["id"] for chart in page.charts] == ["scores1"]
+    assert not any("refit" in note for note in page.notes)
 
 
 def test_the_order_of_tasks_and_techniques_changes_no_rank(tmp_path: Path) -> None:

@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from runner.report.ensembles.outcome import Outcome, load_outcome
-from runner.report.ensembles.writing import EnsembleReport, write_ensembles
+from runner.report.ensembles.writing import EnsembleReport, preview_ensembles, write_ensembles
 
-__all__ = ["EnsembleReport", "Outcome", "load_outcome", "write_ensembles"]
+__all__ = ["EnsembleReport", "Outcome", "load_outcome", "preview_ensembles", "write_ensembles"]

@@ -17,7 +17,7 @@ from runner.report.ensembles.gaps import gaps_of
 from runner.report.ensembles.outcome import Outcome
 from runner.report.ensembles.page import content
 from runner.report.ensembles.tables import tables
-from runner.report.page import render
+from runner.report.page import Content, render
 from runner.report.style import save
 from runner.report.table import write_csv
 
@@ -79,6 +79,13 @@ def write_ensembles(outcome: Outcome, output: Path) -> EnsembleReport:
     except OSError as error:
         raise InputError(f"can't write here: {error.strerror or error}", file=output) from error
     return EnsembleReport(outcome.run_id, found, tuple(noted), tuple(said), page, tuple(files))
+
+
+def preview_ensembles(outcome: Outcome) -> Content:
+    """What the page has of a run that is still going: metatasks, folds, means of whole tasks."""
+    found = tables(outcome, None, None, ())
+    kept = {name: found[name] for name in ("table1", "scores", "folds")}
+    return content(outcome, kept, notes(outcome), (), None)
 
 
 def _write_tables(found: dict[str, pa.Table], folder: Path) -> list[Path]:
