@@ -44,7 +44,7 @@ from pathlib import Path
 class Mean:
     """The mean of the confidences."""
 
-    def __init__(self, seconds=0.0, wrong_folds=()):
+    def __init__(self, seconds=0.0):
         self.seconds = seconds
 
     def fit(self, confidences, predictions, y, X=None):
