@@ -90,7 +90,7 @@ def _table(content: bytes, path: Path, value: str | None) -> tuple[Sequence[str]
         if content.startswith(b"PAR1"):
             return _parquet(content, path, value)
         return _csv(content, path, value)
-    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+    except (pa.ArrowException, OSError, ValueError, csv.Error) as error:
         # Only the first line of Arrow's message, and none of the rows that it may quote.
         told = str(error).split("\n")[0].split(": ")[:2]
         raise InputError(f"can't be read: {': '.join(told)}", file=path) from None
@@ -110,7 +110,7 @@ def _csv(content: bytes, path: Path, value: str | None) -> tuple[Sequence[str], 
     from pyarrow import csv as arrow_csv
 
     first = content[:65536].decode("utf-8-sig", errors="replace")
-    names = next(csv.reader(io.StringIO(first)), [])
+    names = next(csv.reader(io.StringIO(first, newline="")), [])
     wanted = _wanted(names, value, path)
     table = arrow_csv.read_csv(
         pa.BufferReader(content),

@@ -211,7 +211,7 @@ def _check_classes(
     """Refuse predictions in other words than the labels; which those are stays unsaid."""
     known = {label for label in labels if label is not None}
     if known and known.isdisjoint(predictions):
-        distinct = list(dict.fromkeys(predictions))
+        distinct = sorted({str(found) for found in predictions})
         raise CannotRunError(
             "not one prediction is a class that the labels have; predictions are classes, written "
             f"as in the labels, and here they are {_first(distinct)}",
