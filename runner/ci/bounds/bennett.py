@@ -23,3 +23,17 @@ def samples(tolerance: float, second_moment: float, ln_inverse_delta: float) -> 
             difference of two models' correctness the share of rows on which they differ bounds it.
     """
     return ln_inverse_delta / (second_moment * h(tolerance / second_moment))
+
+
+def half_width(rows: int, second_moment: float, ln_inverse_delta: float) -> float:
+    """The tolerance that so many rows keep: :func:`samples` the other way round, from above."""
+    # Bernstein's weaker inequality has this root, so the tolerance is at most that.
+    rate = ln_inverse_delta / rows
+    least, enough = 0.0, rate / 3 + math.sqrt(rate * rate / 9 + 2 * second_moment * rate)
+    while enough - least > 1e-12 * enough:
+        middle = (least + enough) / 2
+        if second_moment * h(middle / second_moment) >= rate:
+            enough = middle
+        else:
+            least = middle
+    return enough
