@@ -8,7 +8,6 @@ predictions of the cross-validation are those of the metatask's folds.
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,20 +15,21 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from runner.config import TaskEntry, find_task
 from runner.data import BundledSource, FileSource, OpenmlSource, Task, TaskError, load
 from runner.errors import InputError
 from runner.metatask.integrity import examine
-from runner.metatask.metatask import Metatask, Model, Stored
+from runner.metatask.metatask import Finding, Metatask, Model, Stored
+from runner.metatask.sweep_predictions import SweepPredictions
 from runner.metatask.sweep_rows import Candidate, Candidates, SweepRun, read_candidates
+from runner.metrics import auc
 from runner.store import Store
 
 METRIC = "auc"
 """What a sweep's configurations are ranked by."""
-TEST_FOLD = 0
-"""The fold of the test rows, where a task has them."""
+TOLD_DIFFERENCE = 0.001
+"""From this difference on between a row's AUC and that of its stored probabilities it is told."""
 
 
 @dataclass(frozen=True)
@@ -80,14 +80,14 @@ def build(store: Store, run: SweepRun, task: str, top: int, study: Path | None =
     """
     candidates = read_candidates(store, run, task)
     place = _study_file(store, run, study)
-    usable = _usable(candidates, task, run, place)
     loaded = _load(run, place, task, candidates.fingerprint, whole=study is not None)
+    usable = _usable(candidates, task, run, place, refitted=loaded.task.folds is None)
     chosen = usable[:top]
-    arrays = _Arrays(store, loaded, chosen)
+    arrays = SweepPredictions(store, chosen, len(loaded.task.y), loaded.task.folds, loaded.classes)
     arrays.fill()
     duplicates = arrays.duplicates()
     models = tuple(
-        _model(candidate, arrays, number, run) for number, candidate in enumerate(chosen)
+        _model(candidate, arrays, number, run, loaded) for number, candidate in enumerate(chosen)
     )
     metatask = Metatask(
         name=task,
@@ -112,7 +112,8 @@ def build(store: Store, run: SweepRun, task: str, top: int, study: Path | None =
             "duplicates": duplicates,
         },
     )
-    return FromSweep(metatask, tuple(_notes(candidates, usable, top, duplicates)))
+    notes = [*_notes(candidates, usable, top, duplicates), *_remarks(models)]
+    return FromSweep(metatask, tuple(notes))
 
 
 def _study_file(store: Store, run: SweepRun, study: Path | None) -> Path:
@@ -128,15 +129,22 @@ def _study_file(store: Store, run: SweepRun, study: Path | None) -> Path:
     return run.config_path
 
 
-def _usable(candidates: Candidates, task: str, run: SweepRun, place: Path) -> tuple[Candidate, ...]:
+def _usable(
+    candidates: Candidates, task: str, run: SweepRun, place: Path, *, refitted: bool
+) -> tuple[Candidate, ...]:
     """The configurations that the store has all predictions of.
+
+    Args:
+        refitted: Whether those of test rows are wanted too.
 
     Raises:
         InputError: There is none; says what to do.
     """
-    usable = tuple(one for one in candidates.ranked if one.predicted)
-    if any(one.refit is not None for one in candidates.ranked):
-        usable = tuple(one for one in usable if one.refit is not None)
+    usable = tuple(
+        one
+        for one in candidates.ranked
+        if one.predicted and (one.refit is not None or not refitted)
+    )
     if usable:
         return usable
     again = f"and run `runner sweep {place}` again: what it has already is kept"
@@ -148,8 +156,8 @@ def _usable(candidates: Candidates, task: str, run: SweepRun, place: Path) -> tu
             file=place,
         )
     raise InputError(
-        f"{task}: of no configuration all predictions are stored; say `predictions: true`, and "
-        f"with `refit: N` or `refit: all` of how many of each system, {again}",
+        f"{task}: no configuration has the predictions of all folds and of the test rows; say "
+        f"`predictions: true` in the study, {again}",
         file=place,
     )
 
@@ -203,125 +211,16 @@ def _named(task: Task, entry: TaskEntry) -> _Loaded:
     return _Loaded(task, task.name, source.target)
 
 
-class _Arrays:
-    """The chosen configurations' predictions, as they come out of the store.
-
-    Args:
-        store: Where they are.
-        loaded: The task.
-        chosen: The configurations, in the metatask's order.
-
-    Attributes:
-        folds: (rows,) int16, as a metatask has them.
-        tested: Of the test rows, or of all where the task has folds of its own.
-        validation: Of the training rows, where there are test rows.
-    """
-
-    def __init__(self, store: Store, loaded: _Loaded, chosen: Sequence[Candidate]):
-        self._store = store
-        self._classes = loaded.classes
-        self._chosen = chosen
-        rows = len(loaded.task.y)
-        self._where = np.full(rows, -1)
-        own = loaded.task.folds
-        if own is None:
-            self._rows_of = self._read_rows(chosen[0])
-            test = self._rows_of[None]
-            self.folds = np.full(rows, -1, dtype=np.int16)
-            self.folds[test] = TEST_FOLD
-            self.tested = self._empty(test)
-            trained = [ids for fold, ids in self._rows_of.items() if fold is not None]
-            self._out_of_fold = self._empty(np.sort(np.concatenate(trained)))
-            self.validation = {TEST_FOLD: self._out_of_fold}
-        else:
-            self._rows_of = {fold: np.flatnonzero(own == fold) for fold in chosen[0].folds}
-            self.folds = own.astype(np.int16)
-            self.tested = self._out_of_fold = self._empty(np.arange(rows))
-            self.validation = {}
-
-    def fill(self) -> None:
-        """Read all predictions, each once.
-
-        Raises:
-            InputError: Some are of other rows than the first configuration's.
-        """
-        places = {
-            key: (number, fold)
-            for number, candidate in enumerate(self._chosen)
-            for fold, key in _by_fold(candidate)
-        }
-        for key, rows, predicted, confidences in self._read(list(places)):
-            number, fold = places.pop(key)
-            if not np.array_equal(np.sort(rows), self._rows_of[fold]):
-                raise InputError(
-                    f"the predictions under key {key} are of other rows than those of its fold; "
-                    "`runner results check` looks for more that is wrong",
-                    file=self._store.path,
-                )
-            stored = self.tested if fold is None else self._out_of_fold
-            stored.predictions[number, self._where[rows]] = predicted
-            stored.confidences[number, self._where[rows]] = confidences
-        if places:
-            raise InputError(
-                f"{len(places)} predictions were lost while they were read", file=self._store.path
-            )
-
-    def duplicates(self) -> int:
-        """How many models predict in every row what an earlier one does."""
-        seen = set()
-        for number in range(len(self._chosen)):
-            digest = hashlib.sha256()
-            for part in (self.tested, *self.validation.values()):
-                digest.update(part.confidences[number].data)
-            seen.add(digest.digest())
-        return len(self._chosen) - len(seen)
-
-    def _read_rows(self, candidate: Candidate) -> dict[int | None, np.ndarray]:
-        """By fold, None for the test rows, the rows that are predicted there, rising."""
-        folds = {key: fold for fold, key in _by_fold(candidate)}
-        found = {folds[key]: np.sort(rows) for key, rows, _, _ in self._read(list(folds))}
-        if len(found) < len(folds):
-            raise InputError("predictions were lost while they were read", file=self._store.path)
-        return found
-
-    def _empty(self, rows: np.ndarray) -> Stored:
-        self._where[rows] = np.arange(len(rows))
-        shape = (len(self._chosen), len(rows))
-        return Stored(
-            rows.astype(np.int32),
-            np.zeros(shape, dtype=np.int16),
-            np.zeros((*shape, len(self._classes)), dtype=np.float32),
-        )
-
-    def _read(
-        self, keys: Sequence[str]
-    ) -> Iterator[tuple[str, np.ndarray, np.ndarray, np.ndarray]]:
-        """Key, rows, predicted classes and confidences of some evaluations, in any order."""
-        for batch in self._store.predictions(keys):
-            columns = [
-                batch.column(name)
-                for name in ("key", "row_ids", "classes", "confidences", "labels")
-            ]
-            for key, rows, classes, confidences, labels in zip(*columns, strict=True):
-                names = classes.as_py()
-                order = [names.index(name) for name in self._classes]
-                found = confidences.values.to_numpy().reshape(len(rows), len(names))
-                coded = pc.index_in(labels.values, value_set=pa.array(self._classes))
-                yield key.as_py(), rows.values.to_numpy(), coded.to_numpy(), found[:, order]
-
-
-def _by_fold(candidate: Candidate) -> Iterator[tuple[int | None, str]]:
-    yield from candidate.folds.items()
-    if candidate.refit is not None:
-        yield None, candidate.refit
-
-
-def _model(candidate: Candidate, arrays: _Arrays, number: int, run: SweepRun) -> Model:
+def _model(
+    candidate: Candidate, arrays: SweepPredictions, number: int, run: SweepRun, loaded: _Loaded
+) -> Model:
     findings = [
         finding
         for part in (arrays.tested, *arrays.validation.values())
         for finding in examine(part.predictions[number], part.confidences[number])
     ]
+    if candidate.test_score is not None and not findings:
+        findings += _ties(arrays.tested, number, candidate.test_score, loaded)
     return Model(
         name=f"{candidate.system}-{candidate.configuration_id}",
         description=f"{candidate.system} {candidate.configuration}",
@@ -336,6 +235,22 @@ def _model(candidate: Candidate, arrays: _Arrays, number: int, run: SweepRun) ->
         findings=tuple(findings),
         train_seconds=candidate.seconds,
     )
+
+
+def _ties(tested: Stored, number: int, score: float, loaded: _Loaded) -> Iterator[Finding]:
+    """Whether probabilities that round to 0 or 1 order the test rows much less than margins did."""
+    # As metrics see two classes: by the second one's confidence.
+    found = tested.confidences[number, :, 1].astype(np.float64)
+    area = auc(loaded.labels[tested.rows], found)
+    if abs(area - score) >= TOLD_DIFFERENCE:
+        tied = int(np.isin(found, (0.0, 1.0)).sum())
+        yield Finding(
+            "ties",
+            tied,
+            True,
+            f"{tied} probabilities of test rows are 0 or 1 after rounding and tie: their AUC is "
+            f"{area:.4f}, that of what the model orders by, in the sweep's row, {score:.4f}",
+        )
 
 
 def _features(task: Task) -> pa.Table:
@@ -374,3 +289,9 @@ def _notes(
             f"{duplicates} of the models predict in every row what an earlier one does "
             "(`runner metatask filter --drop-duplicates` drops them)"
         )
+
+
+def _remarks(models: Sequence[Model]) -> Iterator[str]:
+    found = [model.name for model in models if model.findings]
+    if found:
+        yield f"{len(found)} with findings, which `runner metatask show` tells: {', '.join(found)}"

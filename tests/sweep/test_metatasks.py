@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from sklearn.metrics import roc_auc_score
 from runner.cli.main import main
 from runner.metatask import Metatask
 from runner.metatask.files import verify
-from runner.store import Store
+from runner.store import Run, Store, Wanted
 
 DATA = Path(__file__).parents[1] / "data" / "credit-approval.parquet"
 STUDY = """
@@ -213,3 +214,33 @@ def test_without_predictions_the_key_to_set_is_named(
     Store.create(swept.path / "unpredicted")
     message = refused("--from-results", "unpredicted")
     assert "study.yaml: approval: no predictions are stored; say `predictions: true`" in message
+
+
+def test_a_run_that_ended_before_its_refits_is_told_to_go_on(
+    swept: Any, refused: Callable[..., str]
+) -> None:
+    shutil.copytree(swept.path / "results", swept.path / "interrupted")
+    store = Store.open(swept.path / "interrupted")
+    (run,) = store.query("from runs").to_pylist()
+    planned, wanted = iter(run["planned_keys"]), []
+    for group in json.loads(run["plan"]):
+        group["keys"] = tuple(next(planned) for _ in range(group["keys"]))
+        group["configuration_ids"] = tuple(group["configuration_ids"])
+        wanted.append(Wanted(**group))
+    store.begin_run(
+        Run(
+            "later",
+            run["study"],
+            run["config"],
+            tuple(wanted),
+            run["command"],
+            datetime.now(UTC),
+            {},
+            run["machine"],
+            config_path=run["config_path"],
+        )
+    )
+    message = refused("--from-results", "interrupted")
+    assert "no configuration has the predictions of all folds and of the test rows" in message
+    assert f"run `runner sweep {run['config_path']}` again" in message
+    assert build(swept, "--run", run["run_id"], "--output", "whole")["built"]
