@@ -397,3 +397,18 @@ def test_a_read_only_folder_is_refused(store: Store, monkeypatch: pytest.MonkeyP
     with pytest.raises(InputError, match="read-only"):
         Store.create(store.path)
     assert Store.open(store.path).query("from attempts").num_rows == 0
+
+
+def test_predictions_are_found_by_their_keys(store: Store, attempts: Rows) -> None:
+    for commit in range(3):
+        keys = [f"{commit}.{number}" for number in range(40)] + ["twice"]
+        rows = {"key": keys, "row_ids": [[commit, 7]] * 41, "confidences": [[0.5, commit]] * 41}
+        store.append(attempts(*({"key": key} for key in keys)), pa.table(rows))
+    asked = ["2.39", "0.0", "twice", "1.20", "absent"]
+    batches = list(store.predictions(asked))
+    found = pa.Table.from_batches(batches).to_pylist()
+    by_key = {row["key"]: row["row_ids"] for row in found}
+    assert len(found) == len(by_key)
+    assert by_key.pop("twice") in ([0, 7], [1, 7], [2, 7])
+    assert by_key == {"2.39": [2, 7], "0.0": [0, 7], "1.20": [1, 7]}
+    assert not list(store.predictions(["absent"]))
