@@ -10,10 +10,11 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Scene:
-    """A folder with a condition `n > 0.7 +/- 0.1` (ci.yaml) and its labels."""
+    """A folder with a condition (ci.yaml) and its labels, of which a third is `no`."""
 
     folder: Path
     rows: int = 700
+    condition: str = "n > 0.7 +/- 0.1"
 
     @property
     def file(self) -> Path:
@@ -28,7 +29,7 @@ class Scene:
         if not (self.folder / "labels.csv").exists():
             write_labels(self.folder / "labels.csv", self.labels)
         self.file.write_text(
-            "condition: n > 0.7 +/- 0.1\nreliability: 0.99\nmode: fp-free\n"
+            f"condition: {self.condition}\nreliability: 0.99\nmode: fp-free\n"
             f"adaptivity: {adaptivity}\nsteps: {steps}\nledger: ledger\n"
             f"testset: {{name: may, labels: labels.csv}}\n{more}"
         )
