@@ -171,22 +171,10 @@ def read_candidates(store: Store, run: SweepRun, task: str) -> Candidates:
     found: list[tuple[int, Candidate]] = []
     incomplete = 0
     for turn, (first, group) in enumerate(places):
-        own = [row for row in cv if first <= row["place"] < first + group["keys"]]
-        numbered = [(_number(row, first, group), row) for row in own]
-        scored = (
-            Scored(number, row["fold"], row["outcome"], row["score"], row["repeat"])
-            for number, row in numbered
-        )
-        summaries = summarise(scored, group["folds"], group["repeats"])
-        by_number: dict[int, list[Mapping[str, Any]]] = {}
-        for number, row in numbered:
-            by_number.setdefault(number, []).append(row)
-        for number, selection in summaries.items():
-            if selection is None:
-                incomplete += 1
-            else:
-                made = _candidate(group["system"], selection, by_number[number], tests)
-                found.append((turn, made))
+        by_number = _by_number(cv, first, group)
+        complete = list(_complete(group, by_number, tests))
+        found += ((turn, candidate) for candidate in complete)
+        incomplete += len(by_number) - len(complete)
     found.sort(key=lambda one: (-one[1].mean, one[0], one[1].configuration_id))
     return Candidates(
         cv[0]["task_fingerprint"],
@@ -207,11 +195,37 @@ def _places(
         first += group["keys"]
 
 
-def _number(row: Mapping[str, Any], first: int, group: Mapping[str, Any]) -> int:
-    """The configuration's number in the run: keys stand by repeat, configuration, fold."""
-    ids: Sequence[int] = group.get("configuration_ids") or [row["configuration_id"]]
-    place = int(row["place"]) - first
-    return ids[place // int(group["folds"]) % len(ids)]
+def _by_number(
+    rows: Sequence[Mapping[str, Any]], first: int, group: Mapping[str, Any]
+) -> dict[int, list[Mapping[str, Any]]]:
+    """A group's rows by their configuration's number in the run.
+
+    Its keys stand by repeat, configuration, fold.
+    """
+    ids: Sequence[int] = group.get("configuration_ids") or ()
+    found: dict[int, list[Mapping[str, Any]]] = {}
+    for row in rows:
+        place = row["place"] - first
+        if 0 <= place < group["keys"]:
+            known = ids[place // group["folds"] % len(ids)] if ids else row["configuration_id"]
+            found.setdefault(known, []).append(row)
+    return found
+
+
+def _complete(
+    group: Mapping[str, Any],
+    by_number: Mapping[int, Sequence[Mapping[str, Any]]],
+    tests: Mapping[tuple[str, str], Mapping[str, Any]],
+) -> Iterator[Candidate]:
+    """A group's configurations whose folds are all ok."""
+    scored = (
+        Scored(number, row["fold"], row["outcome"], row["score"], row["repeat"])
+        for number, rows in by_number.items()
+        for row in rows
+    )
+    for number, selection in summarise(scored, group["folds"], group["repeats"]).items():
+        if selection is not None:
+            yield _candidate(group["system"], selection, by_number[number], tests)
 
 
 def _candidate(
