@@ -280,6 +280,8 @@ def _notes(
             else f"only {len(usable)} have test predictions (`refit: N` or `refit: all` in the "
             "study keeps more)"
         )
+    if candidates.incomplete:
+        yield f"{candidates.incomplete} configurations lack folds, or some of theirs aren't ok"
     taken = usable[:top]
     ahead = sum(one not in taken for one in candidates.ranked[: len(taken)])
     if ahead:

@@ -102,7 +102,7 @@ class Candidates:
 
     Attributes:
         fingerprint: Of the task that they were scored on.
-        incomplete: How many others there are.
+        incomplete: How many others were planned.
         any_predicted: Whether the store has any of the task's predictions.
     """
 
@@ -174,7 +174,7 @@ def read_candidates(store: Store, run: SweepRun, task: str) -> Candidates:
         by_number = _by_number(cv, first, group)
         complete = list(_complete(group, by_number, tests))
         found += ((turn, candidate) for candidate in complete)
-        incomplete += len(by_number) - len(complete)
+        incomplete += len(group.get("configuration_ids") or by_number) - len(complete)
     found.sort(key=lambda one: (-one[1].mean, one[0], one[1].configuration_id))
     return Candidates(
         cv[0]["task_fingerprint"],

@@ -183,6 +183,7 @@ def test_what_cannot_be_built_is_told_in_one_line(refused: Callable[..., str]) -
     assert "there is no run 0" in refused(*results, "--run", "0")
     assert "leave them out" in refused(*results, "--openml-task", "31")
     assert "name the results" in refused("--task", "approval", "--openml-task", "31")
+    assert "ranked by their AUC" in refused(*results, "--metric", "predictive_accuracy")
     assert "holds no results" in refused("--from-results", "data")
 
 

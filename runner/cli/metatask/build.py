@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from runner.metatask.openml_selection import Selection
     from runner.metatask.specification import Specification
 
+METRIC = "area_under_roc_curve"
 _METRIC = re.compile(r"\w+")
 
 
@@ -64,7 +65,7 @@ _METRIC = re.compile(r"\w+")
 )
 @click.option(
     "--metric",
-    default="area_under_roc_curve",
+    default=METRIC,
     show_default=True,
     help="By this measure, as OpenML calls it.",
 )
@@ -124,6 +125,11 @@ def command(
     if results is not None:
         if tasks or suites or specification:
             raise InputError("--from-results goes without OpenML's tasks; leave them out")
+        if metric != METRIC or minimize or per_flow:
+            raise InputError(
+                "--metric, --minimize and --per-flow are for OpenML's runs: a sweep's "
+                "configurations are ranked by their AUC"
+            )
         from runner.cli.metatask.sweep import build_from_results
 
         return build_from_results(results, names, run_id, study, top, output, as_json)
