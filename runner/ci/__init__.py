@@ -11,6 +11,7 @@ from runner.ci.file import CiFile, load_ci_file
 from runner.ci.grammar import parse_condition
 from runner.ci.guarantee import Guarantee
 from runner.ci.intervals import Mode, Truth
+from runner.ci.metrics import Facts
 from runner.ci.multiplicity import Reuse
 from runner.ci.plan import Plan, make_plan
 from runner.ci.verdict import ClauseJudgement, Judgement, check_rows, judge
@@ -20,6 +21,7 @@ __all__ = [
     "Clause",
     "ClauseJudgement",
     "Condition",
+    "Facts",
     "Guarantee",
     "Judgement",
     "Mode",

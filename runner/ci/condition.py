@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import Literal
 
-Variable = Literal["n", "o", "d"]
+from runner.ci.metrics import RANK, metric_of
+
+Variable = str
+"""``n``, ``o``, ``d``, or a metric of a model such as ``f1(n)``."""
 Comparison = Literal[">", "<"]
 
 VARIABLES: Mapping[Variable, str] = {
@@ -84,8 +88,19 @@ class Clause:
     def attainable(self) -> tuple[float, float]:
         """The least and the greatest value that the left side can have."""
         c = self.exact_coefficients
-        values = [sum((c[name] * row[name] for name in c), Fraction(0)) for row in _ROWS]
-        return float(min(values)), float(max(values))
+        plain = [name for name in c if metric_of(name) is None]
+        values = [sum((c[name] * row[name] for name in plain), Fraction(0)) for row in _ROWS]
+        low, high = float(min(values)), float(max(values))
+        for name in self.metrics:
+            reach = math.inf if name == RANK or metric_of(name) == "rmse" else 1.0
+            low += min(0.0, float(c[name]) * reach)
+            high += max(0.0, float(c[name]) * reach)
+        return low, high
+
+    @property
+    def metrics(self) -> tuple[Variable, ...]:
+        """The variables that aren't shares of all rows."""
+        return tuple(name for name in self.coefficients if metric_of(name) is not None)
 
 
 _ROWS: tuple[Mapping[Variable, int], ...] = tuple(

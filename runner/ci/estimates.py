@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -23,16 +23,27 @@ class Rows:
         labels: Likewise; None for rows without.
         known: Whether a row's label is known, where only some are (active labelling); None for
             all. Where it isn't, what ``labels`` holds is not looked at.
+        new_scores: A number a row: for AUC the score of the positive class (n,), or with several
+            classes of each in their sorted order (n, classes); for RMSE the predicted number.
+        old_scores: Likewise.
+        earlier: Predictions of earlier models (models, n), for a rank among them.
+        positive: The positive class as it is in ``labels``; None where it is as the file names it.
     """
 
     new: NDArray[Any]
     old: NDArray[Any] | None = None
     labels: NDArray[Any] | None = None
     known: NDArray[Any] | None = None
+    new_scores: NDArray[Any] | None = None
+    old_scores: NDArray[Any] | None = None
+    earlier: NDArray[Any] | None = None
+    positive: Any = None
 
     def __post_init__(self) -> None:
-        for name in ("old", "labels", "known"):
+        for name in ("old", "labels", "known", "new_scores", "old_scores", "earlier"):
             found = getattr(self, name)
+            if name == "earlier" and found is not None:
+                found = found.T
             if found is not None and len(found) != len(self.new):
                 raise InputError(
                     f"{len(found):,} rows of `{name}` stand beside {len(self.new):,} new "
@@ -45,8 +56,11 @@ class Rows:
     def part(self, start: int, stop: int | None = None) -> Rows:
         """Some of the rows, in their order."""
         kept = slice(start, stop)
-        parts = (self.old, self.labels, self.known)
-        return Rows(self.new[kept], *(None if part is None else part[kept] for part in parts))
+        names = ("old", "labels", "known", "new_scores", "old_scores")
+        parts = {name: getattr(self, name) for name in names}
+        found = {name: part[kept] for name, part in parts.items() if part is not None}
+        earlier = None if self.earlier is None else self.earlier[:, kept]
+        return replace(self, new=self.new[kept], earlier=earlier, **found)
 
 
 def estimates(rows: Rows) -> dict[Variable, Fraction]:
@@ -99,6 +113,11 @@ def _check_known(rows: Rows) -> None:
             f"{count:,} rows lack a label that the condition needs; label the rows on which the "
             "predictions of the two models differ"
         )
+
+
+def share_right(rows: Rows, predictions: NDArray[Any]) -> Fraction:
+    """The share of rows that a model predicts right."""
+    return _share(_right(predictions, rows))
 
 
 def _right(predictions: NDArray[Any], rows: Rows) -> NDArray[Any]:

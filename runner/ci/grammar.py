@@ -1,7 +1,8 @@
 """The language of conditions: from text to clauses, or to a message with the column.
 
 The paper's grammar (appendix A.1) over n, o and d. Sums are left-associative; a constant may stand
-on either side of its variable and may be negative.
+on either side of its variable and may be negative. Beyond the paper: metrics of a model in place of
+n and o, the ratio of two variables, and the rank among earlier models.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, cast
 
 from runner.ci.condition import Clause, Comparison, Condition, Term, Variable
+from runner.ci.metrics import METRICS, RANK
 from runner.errors import InputError
 
 if TYPE_CHECKING:
@@ -18,16 +20,21 @@ if TYPE_CHECKING:
 
 _GRAMMAR = r"""
 condition: clause (_AND clause)*
-clause: sum COMPARISON constant _TOLERANCE constant
+clause: (sum | ratio) COMPARISON constant _TOLERANCE constant
+      | RANK _AT_MOST constant (_TOLERANCE constant)?
+ratio: VARIABLE _OVER VARIABLE
 sum: term (SIGN term)*
 term: (constant _TIMES)* VARIABLE (_TIMES constant)*
 constant: SIGN? NUMBER
 
-VARIABLE: /[nod](?![A-Za-z0-9_.])/
+VARIABLE: /(f1|precision|recall|auc|rmse)\s*\(\s*[no]\s*\)|[nod](?![A-Za-z0-9_.])/
+RANK: /rank\s*\(\s*n\s*\)/
 COMPARISON: ">" | "<"
 SIGN: "+" | "-"
 NUMBER: /([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?(?![A-Za-z0-9_.])/
 _TIMES: "*"
+_OVER: "/"
+_AT_MOST: "<="
 _TOLERANCE: "+/-"
 _AND: "/\\"
 %ignore /[ \t\r\n]+/
@@ -39,10 +46,12 @@ _SMALLEST_TOLERANCE = 1e-9
 
 # What a token is called in a message; the order is that of the message.
 _NAMES = {
-    "VARIABLE": "n, o or d",
+    "VARIABLE": "n, o or d, or a metric such as f1(n)",
     "NUMBER": "a number",
     "SIGN": "'+' or '-'",
     "_TIMES": "'*'",
+    "_OVER": "'/'",
+    "_AT_MOST": "'<='",
     "COMPARISON": "'>' or '<'",
     "_TOLERANCE": "'+/-' and a tolerance",
     "_AND": "'/\\'",
@@ -50,7 +59,7 @@ _NAMES = {
 }
 # What people write who don't know that the language lacks it.
 _MISSING = {
-    "/": "there is no division: multiply by a constant, as in `n - 1.02 * o > 0 +/- 0.01`",
+    "/": "there is no division but of one variable by another, alone: `n / o > 1.02 +/- 0.01`",
     ">=": "there is no '>=': '>' with a tolerance says as much",
     "<=": "there is no '<=': '<' with a tolerance says as much",
     "=": "only '>' and '<' compare",
@@ -61,6 +70,9 @@ _MISSING = {
     "and": "clauses are joined by '/\\'",
     "or": "there is no 'or': clauses are joined by '/\\'",
     "±": "a tolerance is written '+/-'",
+    **{name: f"a metric is one of a model: `{name}(n)` or `{name}(o)`" for name in METRICS},
+    "rank": "a rank is compared alone and by '<=': `rank(n) <= 5 +/- 0.01`",
+    "accuracy": "the accuracy is `n` of the new model and `o` of the old one",
 }
 
 
@@ -97,27 +109,69 @@ def _parser() -> Lark:
 
 
 def _clause(text: str, node: Any) -> Clause:
-    total, comparison, threshold, tolerance = node.children
     start, end = node.meta.start_pos, node.meta.end_pos
+    written = " ".join(text[start:end].split())
+    if not hasattr(node.children[0], "children"):
+        return _rank(node.children, written, start + 1)
+    total, comparison, threshold, tolerance = node.children
+    limit = _constant(threshold)
+    if total.data == "ratio":
+        terms, limit = _linear(total.children, limit, threshold.meta.start_pos), 0.0
+    else:
+        terms = _terms(total)
     clause = Clause(
-        _terms(total),
+        terms,
         cast(Comparison, str(comparison)),
-        _constant(threshold),
-        _constant(tolerance),
-        " ".join(text[start:end].split()),
+        limit,
+        _tolerance(tolerance),
+        written,
         start + 1,
     )
-    if not clause.tolerance >= _SMALLEST_TOLERANCE:
-        raise InputError(
-            f"column {tolerance.meta.start_pos + 1} of the condition: the tolerance after '+/-' "
-            f"must be at least {_SMALLEST_TOLERANCE:g}, not {clause.tolerance:g}"
-        )
     if not clause.coefficients:
         raise InputError(
             f"column {clause.column} of the condition: the variables of `{clause.text}` cancel, "
             "so there is nothing to estimate"
         )
     return clause
+
+
+def _tolerance(node: Any) -> float:
+    tolerance = _constant(node)
+    if not tolerance >= _SMALLEST_TOLERANCE:
+        raise InputError(
+            f"column {node.meta.start_pos + 1} of the condition: the tolerance after '+/-' "
+            f"must be at least {_SMALLEST_TOLERANCE:g}, not {tolerance:g}"
+        )
+    return tolerance
+
+
+def _linear(variables: list[Any], limit: float, position: int) -> tuple[Term, ...]:
+    """``a / b`` compared with r, as the sum a - r b compared with 0."""
+    if limit <= 0:
+        raise InputError(
+            f"column {position + 1} of the condition: a ratio is compared with a number above 0, "
+            f"not {limit:g}"
+        )
+    above, below = (_variable(one) for one in variables)
+    return Term(1.0, above), Term(-limit, below)
+
+
+def _rank(children: list[Any], written: str, column: int) -> Clause:
+    """``rank(n) <= k``, as a comparison with k + 1/2, which no rank is."""
+    _, most, *tolerance = children
+    limit = _constant(most)
+    if limit < 1 or limit != int(limit):
+        raise InputError(
+            f"column {most.meta.start_pos + 1} of the condition: a rank is at most a whole number "
+            f"from 1 on, not {limit:g}"
+        )
+    # Accuracies differ by 1 at most, so without a tolerance any number of rows is enough.
+    width = _tolerance(tolerance[0]) if tolerance else 1.0
+    return Clause((Term(1.0, RANK),), "<", limit + 0.5, width, written, column)
+
+
+def _variable(token: Any) -> Variable:
+    return "".join(str(token).split())
 
 
 def _terms(node: Any) -> tuple[Term, ...]:
@@ -137,7 +191,7 @@ def _term(node: Any, coefficient: float) -> Term:
         if hasattr(child, "children"):
             coefficient = _checked(coefficient * _constant(child), child.meta.start_pos)
         else:
-            variable = cast(Variable, str(child))
+            variable = _variable(child)
     return Term(coefficient, variable)
 
 

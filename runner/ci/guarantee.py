@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from runner.ci.condition import Condition
 from runner.ci.intervals import Mode
+from runner.ci.metrics import Facts
 from runner.ci.multiplicity import Reuse
 
 
@@ -18,6 +19,7 @@ class Guarantee:
             mode rules out: 1 - reliability.
         difference: The most that the predictions of the old and the new model are taken to differ,
             a share of rows; None where nothing is known beforehand.
+        facts: What is known of the task beforehand, for metrics other than accuracy.
     """
 
     condition: Condition
@@ -25,3 +27,4 @@ class Guarantee:
     mode: Mode
     reuse: Reuse
     difference: float | None = None
+    facts: Facts = field(default_factory=Facts)

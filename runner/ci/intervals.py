@@ -65,8 +65,13 @@ def clause_truth(clause: Clause, estimates: Estimates) -> Truth:
     paper leaves that open, and Unknown is the answer that either mode may bend its way.
     """
     values = left_side(clause, estimates)
+    return truth_between(clause, values.low, values.high)
+
+
+def truth_between(clause: Clause, low: Fraction, high: Fraction) -> Truth:
+    """Whether a clause holds whose left side lies between two values, both included."""
     threshold = exact(clause.threshold)
-    above, below = values.low > threshold, values.high < threshold
+    above, below = low > threshold, high < threshold
     if clause.comparison == "<":
         above, below = below, above
     return Truth.TRUE if above else Truth.FALSE if below else Truth.UNKNOWN

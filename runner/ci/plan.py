@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from runner.ci.bounds import NAMES, bennett
 from runner.ci.condition import Clause
 from runner.ci.guarantee import Guarantee
+from runner.ci.metric_requirement import by_metric
 from runner.ci.requirement import (
     MOST_ROWS,
     Requirement,
@@ -52,6 +53,9 @@ class Plan:
         deciding: The index of the clause that needs most.
         labels: Rows with labels to provide. Where no clause speaks of accuracy they are rows all
             the same, but need no labels (``labelled`` says so).
+        positives: How many of the labels must be of the positive class, with several classes of
+            each; 0 where that doesn't matter.
+        negatives: How many must be of the other class.
         unlabelled: Rows without labels that d is estimated on beside them; 0 for none.
         active: None where rows of equal predictions need labels too.
     """
@@ -65,6 +69,8 @@ class Plan:
     labelled: bool
     unlabelled: int
     active: ActiveLabelling | None
+    positives: int = 0
+    negatives: int = 0
 
     @property
     def assumptions(self) -> tuple[str, ...]:
@@ -94,8 +100,14 @@ def make_plan(guarantee: Guarantee, bound: str = "auto", *, measured: float | No
         raise InputError(f"there is no bound {bound!r}: {suggestion(bound, NAMES)}")
     clauses = guarantee.condition.clauses
     share = _share(guarantee, bound, measured)
-    requirements = tuple(_requirement(clause, share, bound) for clause in clauses)
-    if bound == "bennett" and not any(r.bound == "bennett" for r in requirements):
+    requirements = tuple(
+        _requirement(clause, share, bound)
+        if not clause.metrics
+        else by_metric(clause, share.ln_inverse_delta, guarantee.facts, guarantee.reuse.steps)
+        for clause in clauses
+    )
+    plain = [r for r in requirements if not r.clause.metrics]
+    if bound == "bennett" and plain and not any(r.bound == "bennett" for r in plain):
         raise InputError(
             "the bound bennett holds for clauses on n - o and for one accuracy with a limit near "
             "its end, and there is none; use hoeffding or auto"
@@ -120,6 +132,8 @@ def make_plan(guarantee: Guarantee, bound: str = "auto", *, measured: float | No
         requirements[deciding].labelled,
         max((r.rows for r in requirements if not r.labelled and apart), default=0),
         _active(guarantee, requirements),
+        max(r.positives for r in requirements),
+        max(r.negatives for r in requirements),
     )
 
 

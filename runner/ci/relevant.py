@@ -60,7 +60,8 @@ def marks(
     """The rows that count, in their order: True where they are right."""
     truly, said = labels == positive, predictions == positive
     counted = {"f1": truly | said, "precision": said, "recall": truly}[metric]
-    return (truly & said)[counted]
+    found: NDArray[Any] = (truly & said)[counted]
+    return found
 
 
 def to_metric(metric: str, share: Number) -> Number:

@@ -42,6 +42,10 @@ class Requirement:
         coarse: The estimate that comes first, where ``bennett`` needs one.
         assumption: What must be true besides independent rows; None for nothing.
         stated: The share of differing rows that was stated or assumed, not tested.
+        positives: Of the rows, those of the positive class; with several classes of each.
+        negatives: Of the rows, those of the other class.
+        claimed: Of the rows, those that a model predicts to be positive.
+        any_rows: How many there must be whatever they are, where that is fewer than ``rows``.
     """
 
     clause: Clause
@@ -54,6 +58,10 @@ class Requirement:
     coarse: Coarse | None = None
     assumption: str | None = None
     stated: float | None = None
+    positives: int = 0
+    negatives: int = 0
+    claimed: int = 0
+    any_rows: int | None = None
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,8 @@ from runner.ci.bounds import hoeffding
 from runner.ci.condition import Clause, Variable
 from runner.ci.estimates import Rows, estimates
 from runner.ci.intervals import Truth, clause_truth, conjunction, passes
+from runner.ci.metric_verdict import judge_metric
+from runner.ci.metrics import Facts
 from runner.ci.plan import Plan
 from runner.ci.requirement import Coarse, Requirement, is_difference
 from runner.errors import CannotRunError, InputError
@@ -60,7 +62,8 @@ def judge(plan: Plan, tested: Rows, pool: Rows | None = None) -> Judgement:
     """
     check_rows(plan, len(tested), None if pool is None else len(pool))
     _check_difference(plan, tested if pool is None or len(pool) < len(tested) else pool)
-    clauses = tuple(_judged(requirement, tested, pool) for requirement in plan.requirements)
+    facts = plan.guarantee.facts
+    clauses = tuple(_judged(found, tested, pool, facts) for found in plan.requirements)
     truth = conjunction(found.truth for found in clauses)
     return Judgement(truth, passes(truth, plan.guarantee.mode), clauses)
 
@@ -78,11 +81,12 @@ def check_rows(plan: Plan, tested: int, pool: int | None) -> None:
     for requirement in plan.requirements:
         apart = _on_pool(requirement, tested, pool)
         held = (pool or 0) if apart else tested
-        if held < requirement.rows:
+        needed = requirement.rows if requirement.any_rows is None else requirement.any_rows
+        if held < needed:
             where = "the pool of unlabelled rows" if apart else "the test set"
             raise CannotRunError(
                 f"{where} has {held:,} rows and `{requirement.clause.text}` needs "
-                f"{requirement.rows:,}; `runner ci size` has the plan"
+                f"{needed:,}; `runner ci size` has the plan"
             )
 
 
@@ -91,13 +95,17 @@ def _on_pool(requirement: Requirement, tested: int, pool: int | None) -> bool:
     return not requirement.labelled and pool is not None and pool > tested
 
 
-def _judged(requirement: Requirement, tested: Rows, pool: Rows | None) -> ClauseJudgement:
+def _judged(
+    requirement: Requirement, tested: Rows, pool: Rows | None, facts: Facts
+) -> ClauseJudgement:
     clause = requirement.clause
     rows = tested
     if pool is not None and _on_pool(requirement, len(tested), len(pool)):
         rows = pool
     if requirement.labelled and not is_difference(clause):
         _check_all_known(clause, rows)
+    if clause.metrics:
+        return ClauseJudgement(clause, *judge_metric(requirement, rows, facts))
     coarse = requirement.coarse
     found = _estimates(clause, rows if coarse is None else rows.part(coarse.rows))
     truth = clause_truth(clause, found)
