@@ -16,7 +16,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import resource
 import subprocess
 import sys
 import tempfile
@@ -146,12 +145,18 @@ def memory(file: Path) -> Iterator[Sequence[Any]]:
 def peak(file: Path, name: str) -> float:
     """Bytes that a technique's fit and prediction on a fold add to the resident memory."""
     _technique(name, *_small())
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    before = _most_resident()
     metatask = files.read(file)
     listing = TECHNIQUES[name]
     parts = halves(metatask, 0, CORRECTED, features=listing.needs_features({}))
     run(listing.make({}), parts.fit, parts.score)
-    return 1024.0 * (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+    return _most_resident() - before
+
+
+def _most_resident() -> float:
+    """Bytes; what ``getrusage`` tells would count the parent's from before the program began."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return 1024.0 * next(int(line.split()[1]) for line in lines if line.startswith("VmHWM:"))
 
 
 def made(rows: int, classes: int, seed: int) -> Metatask:

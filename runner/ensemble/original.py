@@ -193,8 +193,10 @@ class OriginalSelection(EnsembleSelection):
     Only candidates that may tie are computed again, as above.
     """
 
+    _slack = _ROUNDING
+
     def _best(self, mean: Any, scores: np.ndarray, y: np.ndarray) -> np.ndarray:
-        near = np.flatnonzero(scores >= scores.max() - _ROUNDING)
+        near = np.flatnonzero(scores >= scores.max() - self._slack)
         if len(near) == 1:
             return near
         classes = np.unique(y)

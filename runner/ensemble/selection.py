@@ -36,6 +36,9 @@ class EnsembleSelection:
         scores_: What the ensembles scored with them on the rows learnt from, one array a bag.
     """
 
+    _slack = 0.0
+    """How far below the best AUC ``_best`` looks."""
+
     def __init__(
         self,
         iterations: int = 50,
@@ -98,7 +101,7 @@ class EnsembleSelection:
         self, confidences: np.ndarray, y: np.ndarray, random: np.random.RandomState
     ) -> tuple[np.ndarray, np.ndarray]:
         candidates = (
-            _AucCandidates(confidences, y)
+            _AucCandidates(confidences, y, self._slack)
             if self.metric == "auc"
             else _Candidates(confidences, y, self.metric)
         )
@@ -155,7 +158,8 @@ class _AucCandidates:
     Scores equal ``metrics.weighted_auc`` to the last bit.
     """
 
-    def __init__(self, confidences: np.ndarray, y: np.ndarray) -> None:
+    def __init__(self, confidences: np.ndarray, y: np.ndarray, slack: float) -> None:
+        self._slack = slack
         counts = np.bincount(y, minlength=confidences.shape[2])
         present = np.flatnonzero(counts)
         if len(present) < 2:
@@ -170,7 +174,8 @@ class _AucCandidates:
         self._added = np.empty((models, len(used), rows))
         for place, one in enumerate(used):
             first = np.argsort(y != one, kind="stable")
-            self._added[:, place] = confidences[:, first, one]
+            for model, shares in enumerate(confidences):
+                self._added[model, place] = shares[first, one]
         self._spans = np.stack([self._added.min(axis=2), self._added.max(axis=2)], axis=-1)
         # Machine code that doesn't look: a NaN would be a bin outside the histogram.
         if not np.isfinite(self._spans).all():
@@ -192,6 +197,7 @@ class _AucCandidates:
             np.stack([self._total.min(axis=1), self._total.max(axis=1)], axis=-1),
             self._spans,
             max(2 * rows, _LEAST_BINS),
+            self._slack,
             scores,
         )
         return scores

@@ -18,10 +18,10 @@ def vote_shares(
     Returns:
         (rows, classes) float64.
     """
-    rows = predictions.shape[1]
-    places = predictions.astype(np.int64) + np.arange(rows) * classes
-    chosen = places if voters is None else places[voters]
-    votes = np.bincount(chosen.ravel(), minlength=rows * classes).reshape(rows, classes)
+    votes = np.empty((predictions.shape[1], classes))
+    for one in range(classes):
+        chosen = predictions == one
+        votes[:, one] = (chosen if voters is None else chosen & voters).sum(axis=0)
     shares: np.ndarray = votes / votes.sum(axis=1, keepdims=True)
     return shares
 

@@ -144,7 +144,7 @@ def laid(
 
 @kernel(
     "void(float64[:, ::1], float64[:, :, ::1], float64, int64[::1], float64[::1], float64, "
-    "float64[:, ::1], float64[:, :, ::1], int64, float64[::1])"
+    "float64[:, ::1], float64[:, :, ::1], int64, float64, float64[::1])"
 )
 def step(
     total: np.ndarray,
@@ -156,6 +156,7 @@ def step(
     spans: np.ndarray,
     added_spans: np.ndarray,
     resolution: Number,
+    slack: Number,
     scores: np.ndarray,
 ) -> None:
     """The AUC of the ensemble with each model added, exact for all that may be the best.
@@ -171,7 +172,8 @@ def step(
         spans: (classes, 2), the least and the greatest value of ``total``.
         added_spans: (models, classes, 2), the same of ``added``.
         resolution: How many bins.
-        scores: (models,), filled: the exact AUC, or -1 where it is below another one.
+        slack: How far below the best a score is still wanted.
+        scores: (models,), filled: the exact AUC, or -1 where it is further below another one.
     """
     models, classes, rows = added.shape
     ordered = np.empty((models, classes), dtype=np.int64)
@@ -198,24 +200,32 @@ def step(
     scores[:] = -1.0
     for model in np.argsort(-middle):
         # Every operation above rises with its arguments, so a bound stays one when it is rounded.
-        if most[model] < best:
+        if most[model] < best - slack:
             continue
-        exact = 0.0
-        for one in range(classes):
-            sure = ordered[model, one]
-            if open_[model, one] > 0:
-                lowest, scale = laid(spans[one], added_spans[model, one], size, resolution)
-                assign(total[one], added[model, one], size, lowest, scale, bins)
-                sure += within(
-                    total[one],
-                    added[model, one],
+        # The classes with the most to decide first, for as long as it can still be the best.
+        reached = most[model]
+        for _ in range(classes):
+            if reached < best - slack:
+                break
+            widest: Number = np.argmax(open_[model] / halves)
+            if open_[model, widest] > 0:
+                lowest, scale = laid(spans[widest], added_spans[model, widest], size, resolution)
+                assign(total[widest], added[model, widest], size, lowest, scale, bins)
+                ordered[model, widest] += within(
+                    total[widest],
+                    added[model, widest],
                     size,
                     bins,
-                    positives[one],
+                    positives[widest],
                     upper,
                     lower,
                     values,
                 )
-            exact += sure / halves[one]
-        scores[model] = exact / divisor
-        best = max(best, scores[model])
+                open_[model, widest] = 0
+            greatest = 0.0
+            for other in range(classes):
+                greatest += (ordered[model, other] + open_[model, other]) / halves[other]
+            reached = greatest / divisor
+        if reached >= best - slack:
+            scores[model] = reached
+            best = max(best, reached)
