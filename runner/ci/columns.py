@@ -63,15 +63,13 @@ def read_columns(content: bytes, path: Path, value: str | None) -> Columns:
         InputError: If it is neither, or a column is missing.
     """
     names, table = _table(_unzipped(content, path), path, value)
-    ids = [_text(found, path, ID) for found in table.column(ID).to_pylist()]
-    named = [found for found in ids if found is not None]
-    if len(named) < len(ids):
-        raise InputError(f"{len(ids) - len(named):,} rows have no {ID}", file=path)
+    ids = [found for found in _texts(table.column(ID), path, ID) if found is not None]
+    if len(ids) < len(table):
+        raise InputError(f"{len(table) - len(ids):,} rows have no {ID}", file=path)
     if value is None:
-        return Columns(path, named, [])
+        return Columns(path, ids, [])
     column = _value_column(names, value, path)
-    classes = [_text(found, path, column) for found in table.column(column).to_pylist()]
-    return Columns(path, named, _alike(classes))
+    return Columns(path, ids, _alike(_texts(table.column(column), path, column)))
 
 
 def _unzipped(content: bytes, path: Path) -> bytes:
@@ -144,8 +142,19 @@ def _value_column(names: Sequence[str], value: str, path: Path) -> str:
     )
 
 
-def _text(value: Any, path: Path, name: str) -> str | None:
-    """A value as text; None for nothing."""
+def _texts(column: Any, path: Path, name: str) -> list[str | None]:
+    """A column as text; None for nothing."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if pa.types.is_nested(column.type) or pa.types.is_binary(column.type):
+        raise InputError(f"column {name!r} holds {column.type}, not text", file=path)
+    if pa.types.is_string(column.type):
+        return [found or None for found in pc.utf8_trim_whitespace(column).to_pylist()]
+    return [_text(found) for found in column.to_pylist()]
+
+
+def _text(value: Any) -> str | None:
     match value:
         case None:
             return None
@@ -155,9 +164,6 @@ def _text(value: Any, path: Path, name: str) -> str | None:
             if math.isnan(value):
                 return None
             return str(int(value)) if value.is_integer() else repr(value)
-        case list() | dict() | bytes():
-            kind = type(value).__name__
-            raise InputError(f"column {name!r} holds values of type {kind}, not text", file=path)
         case _:
             return str(value)
 

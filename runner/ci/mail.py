@@ -31,8 +31,15 @@ def send_mail(
 
     Raises:
         CannotRunError: If the server doesn't take it.
+        InputError: If a password would leave this machine without TLS.
     """
     server = server or default_server()
+    user = os.environ.get(USER_VARIABLE)
+    if user and server.tls == "none" and server.host not in _LOOPBACK:
+        raise InputError(
+            f"the password of {user} would go to {server.host} for all to read: set `tls` of "
+            "`smtp` to starttls or tls"
+        )
     message = EmailMessage()
     message["From"] = server.sender
     message["To"] = recipient
@@ -42,7 +49,8 @@ def send_mail(
     message.set_content(body)
     try:
         with _connection(server) as connection:
-            _log_in(connection, server)
+            if user:
+                connection.login(user, os.environ.get(PASSWORD_VARIABLE, ""))
             connection.send_message(message)
     except (smtplib.SMTPException, OSError) as error:
         raise CannotRunError(
@@ -77,15 +85,3 @@ def _connection(server: MailServer) -> smtplib.SMTP:
             connection.close()
             raise
     return connection
-
-
-def _log_in(connection: smtplib.SMTP, server: MailServer) -> None:
-    user = os.environ.get(USER_VARIABLE)
-    if not user:
-        return
-    if server.tls == "none" and server.host not in _LOOPBACK:
-        raise InputError(
-            f"the password of {user} would go to {server.host} for all to read: set `tls` of "
-            "`smtp` to starttls or tls"
-        )
-    connection.login(user, os.environ.get(PASSWORD_VARIABLE, ""))

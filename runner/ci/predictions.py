@@ -34,7 +34,7 @@ class HeldOut:
     """
 
     ids: Sequence[str]
-    labels: Sequence[str | None] | None
+    labels: list[str | None] | None
     pool: Sequence[str] | None
     identity: str
     partial: str
@@ -42,7 +42,7 @@ class HeldOut:
     @property
     def known(self) -> int:
         """How many labels there are."""
-        return sum(label is not None for label in self.labels or ())
+        return 0 if self.labels is None else len(self.labels) - self.labels.count(None)
 
 
 @dataclass(frozen=True)
@@ -167,6 +167,8 @@ def _aligned(wanted: Sequence[str], found: Columns, what: str) -> list[str | Non
     """The classes of a file in the order of the wanted ids."""
     _check_unique(found, what)
     by_id = dict(zip(found.ids, found.values, strict=True))
+    if len(by_id) == len(wanted) and by_id.keys() >= set(wanted):
+        return [by_id[one] for one in wanted]
     known = set(wanted)
     missing = [one for one in wanted if one not in by_id]
     extra = [one for one in found.ids if one not in known]
@@ -175,23 +177,22 @@ def _aligned(wanted: Sequence[str], found: Columns, what: str) -> list[str | Non
         for ids, of in ((sorted(missing), "are missing"), (extra, "are not in the test set"))
         if ids
     ]
-    if faults:
-        raise CannotRunError(
-            f"{what} must be one for each row of the test set: of {len(wanted):,} rows "
-            f"{' and '.join(faults)}",
-            file=found.path,
-        )
-    return [by_id[one] for one in wanted]
+    raise CannotRunError(
+        f"{what} must be one for each row of the test set: of {len(wanted):,} rows "
+        f"{' and '.join(faults)}",
+        file=found.path,
+    )
 
 
 def _check_unique(found: Columns, what: str) -> None:
+    if len(set(found.ids)) == len(found.ids):
+        return
     repeated = [one for one, count in Counter(found.ids).items() if count > 1]
-    if repeated:
-        raise CannotRunError(
-            f"{len(repeated):,} ids stand more than once among {what} "
-            f"(the first: {_first(repeated)}); each row has one",
-            file=found.path,
-        )
+    raise CannotRunError(
+        f"{len(repeated):,} ids stand more than once among {what} "
+        f"(the first: {_first(repeated)}); each row has one",
+        file=found.path,
+    )
 
 
 def _check_apart(labels: Columns, pool: Columns) -> None:
