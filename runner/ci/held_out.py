@@ -24,7 +24,7 @@ def open_held_out(file: CiFile, private_key: str | None) -> HeldOut | None:
     testset = file.testset
     labels = testset and testset.labels and open_labels(testset.labels, private_key)
     pool = testset and testset.pool and _pool(testset.pool)
-    if labels is None and file.guarantee.condition.variables & {"n", "o"}:
+    if labels is None and file.guarantee.condition.variables - {"d"}:
         raise InputError(
             "the condition needs labels: name their file as `labels` of `testset`, or by --labels",
             file=file.path,

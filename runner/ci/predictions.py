@@ -120,8 +120,11 @@ def read_predictions(path: Path) -> Columns:
     return found
 
 
-def join(rows: HeldOut, new: Columns, old: Columns | None) -> Joined:
+def join(rows: HeldOut, new: Columns, old: Columns | None, positive: str | None = None) -> Joined:
     """Put predictions beside labels.
+
+    Args:
+        positive: The positive class, where a metric needs one.
 
     Raises:
         CannotRunError: If they don't match one to one, with how many and the first ids.
@@ -140,7 +143,8 @@ def join(rows: HeldOut, new: Columns, old: Columns | None) -> Joined:
     if rows.labels is not None:
         labels = _codes(rows.labels, numbers)
         known = None if rows.known == count else labels >= 0
-        tested = Rows(tested.new, tested.old, labels, known)
+        number = None if positive is None else numbers.setdefault(positive, len(numbers))
+        tested = Rows(tested.new, tested.old, labels, known, positive=number)
     pool = None if rows.pool is None else Rows(*(part[count:] for part in codes))
     return Joined(tested, pool, told)
 

@@ -5,8 +5,11 @@ from __future__ import annotations
 import math
 from typing import Literal
 
+from runner.ci.condition import Variable
 from runner.ci.guarantee import Guarantee
+from runner.ci.metrics import RANK, Facts, metric_of
 from runner.ci.multiplicity import ln_reveal_cost, score_outcomes
+from runner.errors import InputError
 
 Release = Literal["bit", "outcome", "scores"]
 """``bit``: pass or fail. ``outcome``: true, false or unknown besides. ``scores``: each clause's
@@ -26,13 +29,29 @@ def release_cost(guarantee: Guarantee, release: Release, passed: bool, rows: int
         passed: What came out. Where a test set has a budget of passes, only the branch that was
             taken is split: in the mode ``fp-free`` a pass can only be "true".
         rows: Of the larger of test set and pool.
+
+    Raises:
+        InputError: If a score may be any number, so that its outcomes can't be counted.
     """
     if release == "bit":
         return 0.0
     if release == "scores":
-        return ln_reveal_cost(score_outcomes(rows, len(guarantee.condition.variables)))
+        counts = sum(_counts(name, guarantee.facts) for name in guarantee.condition.variables)
+        return ln_reveal_cost(score_outcomes(rows, counts))
     if guarantee.reuse.budget is None:
         # Three branches share what two did, so that H such steps have 3^H histories.
         return math.log(3 / 2)
     split = passed if guarantee.mode == "fn-free" else not passed
     return ln_reveal_cost(2 if split else 1)
+
+
+def _counts(variable: Variable, facts: Facts) -> int:
+    """How many counts of rows a variable is made of; each has as many outcomes as rows, and one."""
+    metric = metric_of(variable)
+    if metric == "rmse":
+        raise InputError(
+            "an rmse can be any number, so what its score tells can't be counted; "
+            "use --reveal outcome"
+        )
+    # Right and wrong positives and missed ones of each class; an AUC counts pairs of rows.
+    return 1 if metric is None or variable == RANK else 3 * facts.classes

@@ -122,7 +122,7 @@ def _take(
     rows = open_held_out(file, private_key(key))
     with _predictions(file, old, new, rows) as (new_found, old_found):
         rows = rows or held_out_by_name(new_found, _name(file))
-        joined = join(rows, new_found, old_found)
+        joined = join(rows, new_found, old_found, file.guarantee.facts.positive)
         try:
             return take_step(file, rows, joined, release, current_commit(file.path.parent))
         except UsedUpError as error:
@@ -159,7 +159,10 @@ def _predictions(
 
 
 def _check_old(file: CiFile, old: Path | None) -> None:
-    compared = sorted(file.guarantee.condition.variables & {"o", "d"})
+    from runner.ci.metrics import model_of
+
+    names = file.guarantee.condition.variables
+    compared = sorted(name for name in names if model_of(name) in {"o", "d"})
     if old is None and compared:
         raise InputError(
             f"the condition speaks of {' and '.join(compared)}, so it needs the old model's "
