@@ -11,6 +11,7 @@ from runner.ci.condition import Condition, exact
 from runner.ci.grammar import parse_condition
 from runner.ci.guarantee import Guarantee
 from runner.ci.intervals import Mode
+from runner.ci.metrics import Facts
 from runner.ci.multiplicity import Change, Kind, Reuse
 from runner.ci.schema import ConditionKeys, MailKeys, TestSetKeys, split_adaptivity
 from runner.config.document import Document, Location, line_of, read_document
@@ -73,6 +74,7 @@ class CiFile:
         script: The command that writes the predictions.
         recipient: Who gets the verdicts of adaptivity ``none``.
         bound: One of :data:`runner.ci.bounds.NAMES`.
+        method: ``fixed``, all labels at once, or ``sequential``, until the verdict is certain.
         ledger: The folder of the test sets' ledgers.
         public_key: What results that the developer isn't told are sealed to.
         lines: Where in the file everything stands; ``line`` reads it.
@@ -83,6 +85,7 @@ class CiFile:
     guarantee: Guarantee
     recipient: str | None
     bound: str
+    method: str
     testset: TestSet | None
     ledger: Path | None
     mail: MailServer | None
@@ -123,9 +126,11 @@ def load_ci_file(path: Path) -> CiFile:
             mode=cast(Mode, keys.mode),
             reuse=Reuse(cast(Kind, kind), keys.steps, first, keys.passes),
             difference=keys.difference,
+            facts=_facts(keys),
         ),
         recipient=recipient,
         bound=keys.bound,
+        method=keys.method,
         testset=_testset(keys.testset, folder),
         ledger=None if keys.ledger is None else folder / keys.ledger,
         mail=_mail(keys.smtp),
@@ -252,6 +257,16 @@ def _check_together(keys: ConditionKeys, problems: Problems) -> None:
             "first says which verdict retires the test set; with adaptivity full give `passes`, "
             "after how many, or use firstChange",
         )
+
+
+def _facts(keys: ConditionKeys) -> Facts:
+    return Facts(
+        keys.positive,
+        keys.classes,
+        keys.class_share,
+        None if keys.range is None else (keys.range[0], keys.range[1]),
+        keys.reordered,
+    )
 
 
 def _testset(keys: TestSetKeys | None, folder: Path) -> TestSet | None:

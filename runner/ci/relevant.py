@@ -58,9 +58,17 @@ def marks(
     metric: str, labels: NDArray[Any], predictions: NDArray[Any], positive: Any
 ) -> NDArray[Any]:
     """The rows that count, in their order: True where they are right."""
+    right = (labels == positive) & (predictions == positive)
+    found: NDArray[Any] = right[counting(metric, labels, predictions, positive)]
+    return found
+
+
+def counting(
+    metric: str, labels: NDArray[Any], predictions: NDArray[Any], positive: Any
+) -> NDArray[Any]:
+    """Whether a row counts for a metric (n,)."""
     truly, said = labels == positive, predictions == positive
-    counted = {"f1": truly | said, "precision": said, "recall": truly}[metric]
-    found: NDArray[Any] = (truly & said)[counted]
+    found: NDArray[Any] = {"f1": truly | said, "precision": said, "recall": truly}[metric]
     return found
 
 

@@ -16,6 +16,7 @@ from runner.errors import suggestion
 
 _ADDRESS = re.compile(r"[^@\s<>,;]+@[^@\s<>,;]+")
 TLS = ("none", "starttls", "tls")
+METHODS = ("fixed", "sequential")
 _ALIASES = {"hybrid": "firstChange"}
 
 
@@ -83,6 +84,19 @@ def _url(value: str) -> str:
     return value
 
 
+def _class_name(value: Any) -> Any:
+    """A class as text, as a file of labels has it."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(value) if isinstance(value, int) else value
+
+
+def _range(value: list[float]) -> list[float]:
+    if len(value) != 2 or value[0] >= value[1]:
+        raise ValueError("must be the least and the greatest number, as in [0, 100]")
+    return value
+
+
 Address = Annotated[str, AfterValidator(_address)]
 
 
@@ -132,3 +146,9 @@ class ConditionKeys(_Keys):
     first: Annotated[str, BeforeValidator(_one_of(CHANGES))] | None = None
     passes: int | None = Field(default=None, ge=1)
     difference: float | None = Field(default=None, gt=0, le=1)
+    method: Annotated[str, BeforeValidator(_one_of(METHODS))] = "fixed"
+    positive: Annotated[str, BeforeValidator(_class_name)] | None = None
+    classes: int = Field(default=2, ge=2, le=10_000)
+    class_share: float | None = Field(default=None, gt=0, le=0.5)
+    range: Annotated[list[float], AfterValidator(_range)] | None = None
+    reordered: float | None = Field(default=None, gt=0, le=1)

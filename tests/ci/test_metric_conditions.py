@@ -181,8 +181,8 @@ def test_a_ratio_is_a_sum() -> None:
     ],
 )
 def test_what_is_missing(condition: str, facts: Facts, said: str) -> None:
+    rows = table(9000, 100, 100, 9000)
     with pytest.raises(InputError, match=said):
-        rows = table(9000, 100, 100, 9000)
         judge(plan(condition, facts), Rows(rows.new, None, rows.labels))
 
 
