@@ -11,8 +11,8 @@ from runner.ci.mail import PASSWORD_VARIABLE, USER_VARIABLE
 from runner.ci.sealing import KEY_VARIABLE
 
 _SECRETS = (KEY_VARIABLE, USER_VARIABLE, PASSWORD_VARIABLE)
-# GitHub's, GitLab's, Travis's.
-_COMMITS = ("GITHUB_SHA", "CI_COMMIT_SHA", "TRAVIS_COMMIT")
+# Ours, for a job that judges another's commit; then GitHub's, GitLab's and Travis's.
+_COMMITS = ("RUNNER_CI_COMMIT", "GITHUB_SHA", "CI_COMMIT_SHA", "TRAVIS_COMMIT")
 
 
 def without_secrets(environment: Mapping[str, str]) -> dict[str, str]:
