@@ -152,6 +152,12 @@ def test_any_other_text_is_no_size(text: str) -> None:
         assert memory_bytes(text) > 0
 
 
+def test_the_example_of_ensembles_is_what_its_page_says() -> None:
+    study = load_study(Path(__file__).parents[2] / "docs" / "example-ensembles" / "sweep.yaml")
+    assert (study.predictions, study.refit, len(study.tasks)) == (True, None, 6)
+    assert sum(len(system.configurations) for system in study.systems) == 57
+
+
 def test_refits_are_a_number_or_all(study_of: StudyOf) -> None:
     assert study_of(SMALL).refit == 1
     assert study_of(SMALL + "refit: 20\n").refit == 20

@@ -32,6 +32,7 @@ systems:
 sandbox: {cpus: 1, memory: 2GB, seconds: 600}
 predictions: true
 refit: 3
+repeats: 2
 """
 
 
@@ -64,7 +65,7 @@ def evaluations(folder: Any) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = folder.query(
         "results",
         "select stage, system, configuration_id, fold, score, fit_seconds, row_ids, classes, "
-        "confidences, labels from evaluations left join predictions using (key)",
+        "confidences, labels from evaluations join predictions using (key) where repeat = 0",
     )
     return rows
 
