@@ -1,8 +1,12 @@
 """Conditions on models: their language, the labels they need, and their verdicts.
 
 From a file (:func:`load_ci_file`) comes a :class:`Guarantee`, from that a :class:`Plan`
-(:func:`make_plan`), and from plan and predictions a judgement (:func:`judge`). All of it is
-mathematics on plain data: nothing here reads predictions, keeps a ledger or prints.
+(:func:`make_plan`), and from plan and predictions a judgement (:func:`judge`). What is listed here
+is mathematics on plain data.
+
+Around it, with files and a clock: ``held_out`` and ``predictions`` read and join rows, ``step``
+judges and records one model in a ``ledger``, which ``account`` adds up, ``delivery`` and ``alarm``
+tell who is to know, ``rotation`` ends a test set.
 """
 
 from runner.ci.condition import Clause, Condition, Variable

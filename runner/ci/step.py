@@ -9,11 +9,13 @@ from runner.ci import account as lines
 from runner.ci.account import Account, Step, Terms
 from runner.ci.difference import measurement, upper_difference
 from runner.ci.file import CiFile
+from runner.ci.guarantee import Guarantee
 from runner.ci.ledger import SUFFIX, Ledger, locked, read
 from runner.ci.plan import Plan, make_plan
 from runner.ci.predictions import HeldOut, Joined, digest
 from runner.ci.release import Release, more, release_cost
 from runner.ci.result import sealed_result
+from runner.ci.sequential import judge_sequentially, make_sequential_plan, to_label
 from runner.ci.verdict import Judgement, check_rows, judge
 from runner.errors import CannotRunError, InputError
 
@@ -79,7 +81,7 @@ def take_step(
         if step is None:
             judgement = _new_step(ledger, file, rows, joined, release, inputs, commit)
         else:
-            judgement = _repeated(ledger, file, joined, release, step)
+            judgement = _repeated(ledger, file, rows, joined, release, step)
         after = Account.of(ledger.records)
     taken = after.step_of(inputs)
     assert taken is not None
@@ -98,8 +100,7 @@ def _new_step(
     account = Account.of(ledger.records)
     if account.opened and account.ended:
         raise UsedUpError(f"no verdict: {used_up(account)}", ledger.path)
-    plan = plan_for(file, account.revealed, joined)
-    judgement = _judged(plan, joined)
+    plan, judgement = _judgement(file, account.revealed, rows, joined)
     if not account.opened:
         open_account(ledger, file, rows)
     told = file.guarantee.reuse.kind != "none"
@@ -124,15 +125,14 @@ def _new_step(
 
 
 def _repeated(
-    ledger: Ledger, file: CiFile, joined: Joined, release: Release, step: Step
+    ledger: Ledger, file: CiFile, rows: HeldOut, joined: Joined, release: Release, step: Step
 ) -> Judgement | None:
     """What led to a recorded verdict, judged again where anyone may see it."""
     told = step.passed is not None
     if step.sealed is not None or (told and release == "bit"):
         return None
     before = Account.of(ledger.records[: step.record])
-    plan = plan_for(file, before.revealed, joined)
-    judgement = _judged(plan, joined)
+    plan, judgement = _judgement(file, before.revealed, rows, joined)
     if told and step.passed is not judgement.passed:
         raise CannotRunError(
             "what led to the recorded verdict can't be told any more: the labels or the file "
@@ -142,6 +142,40 @@ def _repeated(
         cost = release_cost(plan.guarantee, release, judgement.passed, joined.largest)
         ledger.append(lines.REVEALED, inputs=step.inputs, release=release, cost=cost)
     return judgement
+
+
+class NeedLabelsError(CannotRunError):
+    """A sequential test isn't over yet.
+
+    Args:
+        ids: Of the rows to label next.
+    """
+
+    def __init__(self, message: str, ids: tuple[str, ...]):
+        super().__init__(message)
+        self.ids = ids
+
+
+def _judgement(
+    file: CiFile, revealed: float, rows: HeldOut, joined: Joined
+) -> tuple[Plan, Judgement]:
+    if file.method == "fixed":
+        plan = plan_for(file, revealed, joined)
+        return plan, _judged(plan, joined)
+    reuse = replace(file.guarantee.reuse, revealed=revealed)
+    sequential = make_sequential_plan(replace(file.guarantee, reuse=reuse), file.bound)
+    try:
+        found = judge_sequentially(sequential, joined.tested, joined.pool)
+    except InputError as error:
+        raise CannotRunError(f"no verdict: {error.message}") from None
+    if found.truth is None or found.passed is None:
+        ids = tuple(rows.ids[i] for i in to_label(sequential, joined.tested, found.wanted))
+        raise NeedLabelsError(
+            f"no verdict yet: label {len(ids):,} more rows, {', '.join(map(repr, ids[:3]))} the "
+            "first of them (--to-label writes their ids)",
+            ids,
+        )
+    return sequential.fixed, Judgement(found.truth, found.passed, found.clauses)
 
 
 def plan_for(file: CiFile, revealed: float, joined: Joined) -> Plan:
@@ -163,13 +197,18 @@ def plan_for(file: CiFile, revealed: float, joined: Joined) -> Plan:
     try:
         _check_size(plan, joined)
     except CannotRunError:
-        first = measurement(guarantee) if file.bound in ("auto", "bennett") else None
-        if first is None or pool is None or pool.old is None or len(pool) < first.rows:
+        if pool is None or pool.old is None or not can_measure(guarantee, file.bound, len(pool)):
             raise
         measured = upper_difference(guarantee, pool)
         plan = make_plan(guarantee, file.bound, measured=measured)
         _check_size(plan, joined)
     return plan
+
+
+def can_measure(guarantee: Guarantee, bound: str, pool: int) -> bool:
+    """Whether a pool of so many rows can tell first how much two models differ (pattern 2)."""
+    first = measurement(guarantee) if bound in ("auto", "bennett") else None
+    return first is not None and pool >= first.rows
 
 
 def _check_size(plan: Plan, joined: Joined) -> None:
