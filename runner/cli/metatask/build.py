@@ -71,7 +71,13 @@ _METRIC = re.compile(r"\w+")
 )
 @click.option("--minimize", is_flag=True, help="Lower is better by this measure.")
 @click.option("--per-flow", is_flag=True, help="Take only the best configuration of each flow.")
-@click.option("--output", type=Folder(), required=True, help="The folder to write into.")
+@click.option(
+    "--output",
+    type=Folder(),
+    default="metatasks",
+    show_default=True,
+    help="The folder to write into.",
+)
 @click.option(
     "--address",
     default="local",
