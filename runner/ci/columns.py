@@ -177,3 +177,16 @@ def _alike(classes: list[str | None]) -> list[str | None]:
     elif {found.lower() for found in distinct} <= {"true", "false"}:
         words = {found: found.lower() for found in distinct}
     return [None if found is None else words[found] for found in classes]
+
+
+def write_ids(path: Path, ids: Sequence[str]) -> None:
+    """A CSV file of one column of ids.
+
+    Raises:
+        InputError: If it can't be written.
+    """
+    try:
+        with path.open("w", newline="") as file:
+            csv.writer(file).writerows([[ID], *([one] for one in ids)])
+    except OSError as error:
+        raise InputError(f"can't be written: {error.strerror}", file=path) from None

@@ -12,7 +12,9 @@ delta / (k M). When a verdict came is more than one bit, and stays with those wh
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from runner.ci.betting import ln_capital
@@ -23,9 +25,9 @@ from runner.ci.intervals import Truth, conjunction, passes
 from runner.ci.metric_requirement import limit_of
 from runner.ci.metrics import Facts, metric_of, model_of
 from runner.ci.plan import Plan, ln_inverse_share, make_plan
-from runner.ci.relevant import SHARES, counting, marks, to_share
+from runner.ci.relevant import SHARES, counting, marks, to_metric, to_share
 from runner.ci.requirement import is_difference
-from runner.ci.verdict import judge
+from runner.ci.verdict import ClauseJudgement, judge
 from runner.errors import CannotRunError, InputError
 
 if TYPE_CHECKING:
@@ -70,6 +72,7 @@ class SequentialJudgement:
         rows: That were looked at.
         labels: That those needed: fewer than rows where rows of equal predictions need none.
         wanted: Rows that must be labelled before the next look, the first ones in order.
+        clauses: What became of each clause, estimated on the rows that were looked at.
     """
 
     truth: Truth | None
@@ -77,6 +80,7 @@ class SequentialJudgement:
     rows: int
     labels: int
     wanted: int
+    clauses: tuple[ClauseJudgement, ...] = ()
 
 
 def make_sequential_plan(guarantee: Guarantee, bound: str = "auto") -> SequentialPlan:
@@ -137,23 +141,54 @@ def judge_sequentially(
     for clause in plan.guarantee.condition.clauses:
         truths[clause] = _truths(plan, clause, rows.part(0, seen[-1] if seen else 0), seen)
     for index, look in enumerate(seen):
-        truth = conjunction(found[index] for found in truths.values())
-        if truth is not Truth.UNKNOWN:
-            return _decided(plan, rows, truth, look)
+        now = {clause: found[index] for clause, found in truths.items()}
+        if conjunction(now.values()) is not Truth.UNKNOWN:
+            clauses = [
+                ClauseJudgement(clause, truth, _estimate(plan, clause, rows.part(0, look)))
+                for clause, truth in now.items()
+            ]
+            return _decided(plan, rows, clauses, look)
     if known < most:
         following = next(look for look in looks if look > known)
         return SequentialJudgement(None, None, known, _labels(plan, rows, known), following)
     at_end = judge(plan.fixed, rows.part(0, most), pool)
-    truth = conjunction(
-        truths[found.clause][-1] if truths[found.clause][-1] is not Truth.UNKNOWN else found.truth
+    clauses = [
+        found
+        if truths[found.clause][-1] is Truth.UNKNOWN
+        else replace(found, truth=truths[found.clause][-1])
         for found in at_end.clauses
-    )
-    return _decided(plan, rows, truth, most)
+    ]
+    return _decided(plan, rows, clauses, most)
 
 
-def _decided(plan: SequentialPlan, rows: Rows, truth: Truth, look: int) -> SequentialJudgement:
+def to_label(plan: SequentialPlan, rows: Rows, wanted: int) -> list[int]:
+    """Which of the first ``wanted`` rows lack a label that is needed."""
+    found: list[int] = _missing(plan, rows.part(0, wanted)).nonzero()[0].tolist()
+    return found
+
+
+def _decided(
+    plan: SequentialPlan, rows: Rows, clauses: Sequence[ClauseJudgement], look: int
+) -> SequentialJudgement:
+    truth = conjunction(found.truth for found in clauses)
     passed = passes(truth, plan.guarantee.mode)
-    return SequentialJudgement(truth, passed, look, _labels(plan, rows, look), 0)
+    labels = _labels(plan, rows, look)
+    return SequentialJudgement(truth, passed, look, labels, 0, tuple(clauses))
+
+
+def _estimate(plan: SequentialPlan, clause: Clause, rows: Rows) -> Fraction:
+    """A clause's left side on some rows; 0 where it can't be bet on or no row counts."""
+    if not can_bet(clause, plan.guarantee.facts):
+        return Fraction(0)
+    if not clause.metrics:
+        values = {name: _row_values(name, clause, rows) for name in clause.coefficients}
+        shares = {name: Fraction(int(found.sum()), len(rows)) for name, found in values.items()}
+        return sum((c * shares[name] for name, c in clause.exact_coefficients.items()), Fraction(0))
+    ((name, coefficient),) = clause.exact_coefficients.items()
+    marked = _marked(clause, name, rows, plan.guarantee.facts)
+    if not len(marked):
+        return Fraction(0)
+    return coefficient * to_metric(_metric(clause), Fraction(int(marked.sum()), len(marked)))
 
 
 def _paired(plan: SequentialPlan) -> bool:
@@ -170,15 +205,20 @@ def _labels(plan: SequentialPlan, rows: Rows, look: int) -> int:
 
 def _known_rows(plan: SequentialPlan, rows: Rows) -> int:
     """Rows up to the first whose label is needed and isn't there."""
-    if rows.known is None:
-        return len(rows)
+    found = _missing(plan, rows).nonzero()[0]
+    return int(found[0]) if len(found) else len(rows)
+
+
+def _missing(plan: SequentialPlan, rows: Rows) -> NDArray[Any]:
+    """Whether a row lacks a label that is needed (n,)."""
     import numpy as np
 
-    missing = ~rows.known.astype(bool)
+    if rows.known is None:
+        return np.zeros(len(rows), bool)
+    missing: NDArray[Any] = ~rows.known.astype(bool)
     if _paired(plan) and rows.old is not None:
         missing = missing & (rows.new != rows.old)
-    found = np.flatnonzero(missing)
-    return int(found[0]) if len(found) else len(rows)
+    return missing
 
 
 def _truths(plan: SequentialPlan, clause: Clause, rows: Rows, looks: list[int]) -> list[Truth]:
@@ -255,16 +295,26 @@ def _counted_bet(
     import numpy as np
 
     ((name, coefficient),) = clause.coefficients.items()
-    metric = _metric(clause)
+    x = _marked(clause, name, rows, facts).astype(float)
+    mean = to_share(_metric(clause), min(1.0, limit_of(clause)))
+    predictions, labels, positive = _parts(clause, name, rows, facts)
+    at = np.cumsum(counting(_metric(clause), labels, predictions, positive))[np.array(looks) - 1]
+    return (x, mean, at) if coefficient > 0 else (1 - x, 1 - mean, at)
+
+
+def _marked(clause: Clause, name: str, rows: Rows, facts: Facts) -> NDArray[Any]:
+    predictions, labels, positive = _parts(clause, name, rows, facts)
+    return marks(_metric(clause), labels, predictions, positive)
+
+
+def _parts(
+    clause: Clause, name: str, rows: Rows, facts: Facts
+) -> tuple[NDArray[Any], NDArray[Any], Any]:
+    """Predictions, labels and the positive class."""
     predictions = rows.new if model_of(name) == "n" else rows.old
     if predictions is None or rows.labels is None:
         raise InputError(f"`{clause.text}` needs labels and both models' predictions")
-    positive = facts.positive if rows.positive is None else rows.positive
-    x = marks(metric, rows.labels, predictions, positive).astype(float)
-    counted = np.cumsum(counting(metric, rows.labels, predictions, positive))
-    mean = to_share(metric, min(1.0, limit_of(clause)))
-    at = counted[np.array(looks) - 1]
-    return (x, mean, at) if coefficient > 0 else (1 - x, 1 - mean, at)
+    return predictions, rows.labels, facts.positive if rows.positive is None else rows.positive
 
 
 def _metric(clause: Clause) -> str:

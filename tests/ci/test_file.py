@@ -116,7 +116,7 @@ def test_a_section_of_plain_keys_is_the_same(tmp_path: Path) -> None:
         ("from: ci@abc.com", "from: me", 16, "an address"),
         ("from: ci@abc.com", "form: ci@abc.com", 16, "'from'"),
         ("script: ./test_model.py", "scrip: ./test_model.py", 1, "'script'"),
-        ("condition: n - o", "condition: n / o", 2, "column 3 of the condition"),
+        ("condition: n - o", "condition: n ? o", 2, "column 3 of the condition"),
         ("condition: n - o > 0.02 +/- 0.01 /\\ d < 0.1 +/- 0.01", "condition: [n]", 2, "text"),
         ("ledger: ledger", "ledger:", 15, "no value"),
     ],

@@ -61,6 +61,11 @@ class _Outputs:
     help="Show more than one bit: true, false or unknown, or each clause's estimate too. "
     "All later steps then need more labels.",
 )
+@click.option(
+    "--to-label",
+    type=click.Path(path_type=Path),
+    help="With method sequential: write the ids of the rows to label next to this file (csv).",
+)
 @click.option("--junit", type=click.Path(path_type=Path), help="Write JUnit XML to this file.")
 @click.option("--summary", type=click.Path(path_type=Path), help="Add Markdown to this file.")
 @options.JSON
@@ -72,6 +77,7 @@ def command(
     ledger: Path | None,
     key: Path | None,
     reveal: str | None,
+    to_label: Path | None,
     junit: Path | None,
     summary: Path | None,
     as_json: bool,
@@ -92,7 +98,7 @@ def command(
     outputs = _Outputs(as_json, junit, summary)
     outputs.check()
     release = _release(found, reveal)
-    with _told_when_refused(found, outputs):
+    with _told_when_refused(found, outputs), _rows_to_label_written(to_label):
         taken = _take(found, key, old, new, release)
     _tell(found, taken, release, outputs)
     _send(found, taken)
@@ -170,6 +176,20 @@ def _check_old(file: CiFile, old: Path | None) -> None:
             file=file.path,
             line=file.line("condition"),
         )
+
+
+@contextmanager
+def _rows_to_label_written(path: Path | None) -> Iterator[None]:
+    from runner.ci.step import NeedLabelsError
+
+    try:
+        yield
+    except NeedLabelsError as error:
+        if path is not None:
+            from runner.ci.columns import write_ids
+
+            write_ids(path, error.ids)
+        raise
 
 
 @contextmanager
