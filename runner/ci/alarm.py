@@ -15,8 +15,8 @@ from runner.ci.account import Account
 from runner.ci.environment import without_secrets
 from runner.ci.file import CiFile
 from runner.ci.ledger import locked
+from runner.ci.ledgers import used_up
 from runner.ci.mail import SECONDS, send_mail
-from runner.ci.step import used_up
 from runner.errors import CannotRunError, RunnerError
 
 TEXT_VARIABLE = "RUNNER_CI_ALARM"
@@ -108,7 +108,9 @@ def _run(command: str, folder: Path, text: str) -> None:
             cwd=folder,
             env=environment,
             stdin=subprocess.DEVNULL,
-            capture_output=True,
+            # A pipe would be waited for as long as anything that it started lives.
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
             timeout=3 * SECONDS,
             check=False,
         )

@@ -11,9 +11,10 @@ from runner.ci.account import Account
 from runner.ci.file import CiFile
 from runner.ci.held_out import open_content
 from runner.ci.ledger import locked
+from runner.ci.ledgers import ledger_path, open_account
 from runner.ci.plan import make_plan
 from runner.ci.predictions import HeldOut
-from runner.ci.step import can_measure, ledger_path, open_account
+from runner.ci.step import can_measure
 from runner.ci.verdict import check_rows
 from runner.errors import CannotRunError, InputError
 

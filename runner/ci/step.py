@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from runner.ci import account as lines
-from runner.ci.account import Account, Step, Terms
+from runner.ci.account import Account, Step
 from runner.ci.difference import measurement, upper_difference
 from runner.ci.file import CiFile
 from runner.ci.guarantee import Guarantee
-from runner.ci.ledger import SUFFIX, Ledger, locked, read
+from runner.ci.ledger import Ledger, locked
+from runner.ci.ledgers import check_rows_of, check_terms, ledger_path, open_account, used_up
 from runner.ci.plan import Plan, make_plan
 from runner.ci.predictions import HeldOut, Joined, digest
 from runner.ci.release import Release, more, release_cost
@@ -18,8 +19,6 @@ from runner.ci.result import sealed_result
 from runner.ci.sequential import judge_sequentially, make_sequential_plan, to_label
 from runner.ci.verdict import Judgement, check_rows, judge
 from runner.errors import CannotRunError, InputError
-
-UNNAMED = "testset"
 
 
 @dataclass(frozen=True)
@@ -74,7 +73,7 @@ def take_step(
         account = Account.of(ledger.records)
         if account.opened:
             check_terms(file, account)
-            _check_rows_of(rows, account)
+            check_rows_of(rows, account)
         inputs = digest("step", [joined.digest, file.guarantee.condition.text, file.guarantee.mode])
         step = account.step_of(inputs)
         judgement: Judgement | None
@@ -221,98 +220,3 @@ def _judged(plan: Plan, joined: Joined) -> Judgement:
     except InputError as error:
         # The files are right as they are, and say too little: rows to be labelled yet.
         raise CannotRunError(f"no verdict: {error.message}") from None
-
-
-def ledger_path(file: CiFile, rows: HeldOut) -> Path:
-    """Where the ledger of a test set is: its name is the test set's identity.
-
-    A test set that was begun before all labels were known keeps the ledger of then.
-    """
-    begun = ledger_folder(file) / (rows.partial[:16] + SUFFIX)
-    unknown = rows.labels is not None and rows.known < len(rows.ids)
-    if unknown or begun.exists():
-        return begun
-    return begun.with_name(rows.identity[:16] + SUFFIX)
-
-
-def ledger_folder(file: CiFile) -> Path:
-    """The folder of the ledgers: the file's, or ``ci-ledger`` beside it."""
-    return file.path.parent / "ci-ledger" if file.ledger is None else file.ledger
-
-
-def open_account(ledger: Ledger, file: CiFile, rows: HeldOut, follows: str | None = None) -> None:
-    """Begin a test set's account.
-
-    Args:
-        follows: The ledger's name of the test set that it replaces.
-    """
-    ledger.append(
-        lines.OPENED,
-        testset=file.testset.name if file.testset else UNNAMED,
-        identity=rows.identity,
-        ids=rows.partial,
-        rows=len(rows.ids),
-        pool=None if rows.pool is None else len(rows.pool),
-        terms=asdict(Terms.of(file.guarantee.reuse, file.guarantee.delta)),
-        follows=follows,
-    )
-
-
-def check_terms(file: CiFile, account: Account) -> None:
-    """Refuse a file that counts otherwise than the ledger was begun with.
-
-    Raises:
-        InputError: With the first key that differs.
-    """
-    begun, now = account.terms, Terms.of(file.guarantee.reuse, file.guarantee.delta)
-    keys = {
-        "kind": "adaptivity",
-        "steps": "steps",
-        "first": "first",
-        "passes": "passes",
-        "delta": "reliability",
-    }
-    for field, key in keys.items():
-        was, asked = getattr(begun, field), getattr(now, field)
-        if was != asked:
-            if field == "delta":
-                was, asked = (f"{1 - value:.12g}" for value in (was, asked))
-            raise InputError(
-                f"the ledger of this test set was begun with {key} {was}, not {asked}, and its "
-                "promise holds for that: put it back, or take a new test set (`runner ci rotate`)",
-                file=file.path,
-                line=file.line(key),
-            )
-
-
-def _check_rows_of(rows: HeldOut, account: Account) -> None:
-    if account.opened["ids"] != rows.partial:
-        raise CannotRunError(
-            f"the rows are not those that the ledger of test set {account.name!r} was begun with; "
-            "another test set needs another name"
-        )
-
-
-def used_up(account: Account) -> str:
-    """That a test set is used up, why, and what to do."""
-    return (
-        f"test set {account.name!r} is used up: {account.ended}; "
-        "label a new one (`runner ci size` has the plan) and put it in place (`runner ci rotate`)"
-    )
-
-
-def begun_accounts(file: CiFile) -> list[tuple[str, Account]]:
-    """The accounts of all test sets in the file's ledgers, by the ledgers' names.
-
-    The one that the file's next step is counted on comes first, as far as names tell: in use, of
-    the file's test set, begun last.
-    """
-    paths = sorted(ledger_folder(file).glob("*" + SUFFIX))
-    found = [(path.name, Account.of(read(path))) for path in paths]
-    begun = [(name, account) for name, account in found if account.opened]
-    name = file.testset.name if file.testset else UNNAMED
-    return sorted(
-        begun,
-        key=lambda one: (one[1].name == name, not one[1].retired, one[1].opened_at),
-        reverse=True,
-    )

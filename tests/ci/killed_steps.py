@@ -20,6 +20,7 @@ from typing import Any
 
 # All that a step imports, and nothing that starts a thread before the forks.
 import numpy  # noqa: F401
+import pyarrow.compute
 import pyarrow.csv
 import pyarrow.parquet  # noqa: F401
 
@@ -28,6 +29,8 @@ import runner.ci.delivery
 import runner.ci.held_out
 import runner.ci.reports
 import runner.ci.script  # noqa: F401
+from runner.ci import load_ci_file
+from runner.ci.ledgers import begun_accounts
 from runner.cli import main
 from runner.cli.ci import test  # noqa: F401
 
@@ -35,6 +38,7 @@ _CALLS = ((os, "write"), (os, "fsync"), (os, "replace"), (fcntl, "flock"))
 
 
 def main_of_kills(folder: Path, way: str, count: int) -> None:
+    load_ci_file(folder / "ci.yaml")
     seconds = timed(folder, "warm.csv")
     rng = random.Random(0)
     for i in range(count):
@@ -111,9 +115,6 @@ def kill_after(pid: int, delay: float) -> None:
 
 
 def used_steps(folder: Path) -> int:
-    from runner.ci import load_ci_file
-    from runner.ci.step import begun_accounts
-
     accounts = begun_accounts(load_ci_file(folder / "ci.yaml"))
     return accounts[0][1].used if accounts else 0
 

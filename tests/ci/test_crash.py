@@ -11,7 +11,7 @@ import pytest
 from ci_scenes import Scene
 
 from runner.ci import load_ci_file
-from runner.ci.step import begun_accounts
+from runner.ci.ledgers import begun_accounts
 
 KILLED = Path(__file__).with_name("killed_steps.py")
 

@@ -9,10 +9,11 @@ import pytest
 
 from runner.ci import Guarantee, Mode, Reuse, load_ci_file, parse_condition
 from runner.ci.columns import Columns
+from runner.ci.ledgers import begun_accounts
 from runner.ci.multiplicity import ln_full
 from runner.ci.predictions import HeldOut, Joined, held_out, held_out_by_name, join
 from runner.ci.release import release_cost
-from runner.ci.step import Taken, begun_accounts, take_step
+from runner.ci.step import Taken, take_step
 from runner.errors import CannotRunError, InputError
 
 FILE = """\

@@ -38,7 +38,7 @@ def load(file: Path, labels: Path | None, ledger: Path | None) -> CiFile:
 
     from runner.ci import load_ci_file
     from runner.ci.file import TestSet
-    from runner.ci.step import UNNAMED
+    from runner.ci.ledgers import UNNAMED
 
     found = load_ci_file(file)
     if labels is not None:

@@ -24,7 +24,7 @@ def command(file: Path, ledger: Path | None, as_json: bool) -> None:
 
     Example: runner ci status .travis.yml
     """
-    from runner.ci.step import begun_accounts
+    from runner.ci.ledgers import begun_accounts
 
     found = options.load(file, None, ledger)
     accounts = begun_accounts(found)

@@ -137,7 +137,7 @@ def _take(
 
 
 def _name(file: CiFile) -> str:
-    from runner.ci.step import UNNAMED
+    from runner.ci.ledgers import UNNAMED
 
     return UNNAMED if file.testset is None else file.testset.name
 
@@ -307,7 +307,7 @@ def _alarm(file: CiFile, ledger: Path) -> None:
     from runner.ci.account import Account
     from runner.ci.alarm import raise_alarm
     from runner.ci.ledger import read
-    from runner.ci.step import used_up
+    from runner.ci.ledgers import used_up
 
     account = Account.of(read(ledger))
     if not account.opened or account.ended is None:
