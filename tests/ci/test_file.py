@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 from runner.ci import CiFile, load_ci_file
+from runner.ci.file import Alarm, MailServer
 from runner.ci.schema import ConditionKeys
+from runner.ci.sealing import make_pair
 from runner.errors import InputError
 
 PAPER_1 = """\
@@ -157,3 +159,26 @@ def test_the_documentation_defines_every_key() -> None:
     text = (Path(__file__).parents[2] / "docs" / "ci.md").read_text(encoding="utf-8")
     rows = {line.split("|")[1].strip() for line in text.splitlines() if line.startswith("| ")}
     assert set(ConditionKeys.model_fields) <= rows
+
+
+def test_who_is_told(tmp_path: Path) -> None:
+    pair = make_pair()
+    more = (
+        "alarm: {mail: a@b, webhook: 'https://c/d', command: ./e}\n"
+        f"public_key: {pair.public}\nsmtp: {{host: m, from: f@g, tls: starttls}}\n"
+    )
+    found = load(tmp_path, PAPER_2.replace("ml:\n", "").replace("  - ", "") + more)
+    assert found.alarm == Alarm("a@b", "https://c/d", "./e")
+    assert found.public_key == pair.public
+    assert found.mail == MailServer("m", 25, "f@g", "starttls")
+    for key, value in (
+        ("alarm", "{webhook: 'ftp://c'}"),
+        ("alarm", "{mail: nobody}"),
+        ("alarm", "{phone: 1}"),
+        ("public_key", pair.private),
+        ("public_key", "public-x"),
+        ("smtp", "{host: m, from: f@g, tls: ssl}"),
+    ):
+        with pytest.raises(InputError) as refused:
+            load(tmp_path, PAPER_2 + f"  - {key}: {value}\n")
+        assert (refused.value.line, pair.private in str(refused.value)) == (8, False)
