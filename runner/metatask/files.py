@@ -8,7 +8,6 @@ metadata (see `header`). docs/metatasks.md defines the columns.
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -21,6 +20,7 @@ from runner.errors import InputError
 from runner.metatask import header
 from runner.metatask.fingerprint import fingerprint
 from runner.metatask.metatask import Metatask, Stored
+from runner.replacing import replacing
 
 _HEADER = b"runner.metatask"
 _MAGIC = b"ARROW1"
@@ -50,7 +50,8 @@ def write(metatask: Metatask, path: Path) -> str:
         columns |= _stored_columns(f"validation.{fold}", metatask.validation[fold])
     batch = pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
     batch = batch.replace_schema_metadata({_HEADER: header.encode(metatask, digest)})
-    _replace(path, batch)
+    with replacing(path) as temporary, pa.ipc.new_file(temporary, batch.schema) as writer:
+        writer.write_batch(batch)
     return digest
 
 
@@ -187,25 +188,6 @@ def _table(batch: pa.RecordBatch) -> pa.Table:
     values = _values(batch, "features")
     table = pa.Table.from_arrays(values.flatten(), names=[field.name for field in values.type])
     return table.select([]) if table.column_names == [_NO_COLUMNS] else table
-
-
-def _replace(path: Path, batch: pa.RecordBatch) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        with temporary.open("wb") as file:
-            with pa.ipc.new_file(file, batch.schema) as writer:
-                writer.write_batch(batch)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
-    folder = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
 
 
 def _first(error: Exception) -> str:

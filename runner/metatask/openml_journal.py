@@ -9,8 +9,6 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import json
-import os
-import threading
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -18,6 +16,7 @@ from typing import Any
 
 from runner.metatask.openml_selection import Candidate
 from runner.openml import Archive, Evaluation
+from runner.replacing import replacing
 
 FOLDER = ".openml"
 PAGE = 1000
@@ -87,7 +86,5 @@ class Journal:
         return self._folder / f"{name}.json"
 
     def _write(self, path: Path, content: Any) -> None:
-        self._folder.mkdir(parents=True, exist_ok=True)
-        temporary = path.with_name(f".{path.name}.{os.getpid()}.{threading.get_ident()}")
-        temporary.write_text(json.dumps(content))
-        temporary.replace(path)
+        with replacing(path) as temporary:
+            temporary.write_text(json.dumps(content))

@@ -20,7 +20,7 @@ from runner.metatask.openml_selection import Candidate, Selection, named_candida
 
 @dataclass(frozen=True)
 class Taken:
-    """A run with its predictions, checked."""
+    """A run that serves as a model, with its predictions checked."""
 
     candidate: Candidate
     checked: Checked
@@ -31,8 +31,11 @@ class Frame:
     """What a task asks of predictions.
 
     Attributes:
-        labels: Of the tested rows, and likewise ``folds``.
-        rows: The tested ones.
+        classes: The labels as text, sorted.
+        all_labels: int16, of every row of the task's table its class as a position in ``classes``.
+        labels: (rows,) int16, those of the tested rows.
+        folds: (rows,) int16, the fold that tests each of them.
+        rows: (rows,) int32, where they stand in the table, ascending.
     """
 
     task: OpenmlTask
@@ -69,10 +72,10 @@ def metatask_of(
     chosen: int | None,
     dropped: Mapping[str, str],
 ) -> Metatask:
-    """The metatask.
+    """The metatask of a task and the runs that it takes.
 
     Args:
-        frame: Its task.
+        frame: The task.
         taken: Its models, in order.
         selection: How they were selected.
         chosen: How many runs were asked for by name; None where they were selected.
@@ -109,7 +112,9 @@ def constraints_of(
     """How models were selected, in the original's words where it has some.
 
     Args:
+        selection: How runs are selected.
         chosen: How many runs were asked for by name; None where they were selected.
+        dropped: By the name of a run that can't serve, why.
     """
     return {
         "source": "openml",

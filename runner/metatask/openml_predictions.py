@@ -30,7 +30,7 @@ class Question:
         classes: The task's labels as text, sorted.
         rows: (rows,) the task's rows that are tested, ascending.
         labels: (rows,) int16, their classes.
-        folds: (rows,) their folds.
+        folds: (rows,) int16, the folds that test them.
     """
 
     name: str

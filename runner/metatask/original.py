@@ -20,6 +20,7 @@ import pyarrow.csv
 from runner.errors import InputError, suggestion
 from runner.metatask.integrity import UnknownClassError, encode_labels, examine
 from runner.metatask.metatask import Finding, Metatask, Model, Stored
+from runner.metatask.openml_selection import named_candidate
 from runner.metatask.original_document import (
     DETAILS,
     USED,
@@ -33,7 +34,6 @@ from runner.metatask.original_document import (
 ORIGINAL = "original"
 """The entry of a metatask's constraints that holds what only the original's files say."""
 
-_OPENML_NAME = re.compile(r"prediction_flow_(\d+)_run_(\d+)")
 _CSV_ERROR = re.compile(r"In CSV column #(\d+): (?:Row #\d+: )?(?:CSV )?(.*)")
 _LONGEST_ROW = 2**24
 
@@ -223,7 +223,6 @@ def _stored(
 
 def _model(document: Mapping[str, Any], index: int, tested: Stored) -> Model:
     name = document["predictors"][index]
-    openml = _OPENML_NAME.fullmatch(name)
     findings = _recorded(document.get(DETAILS, {}).get(name, {}))
     found = [*findings, *examine(tested.predictions[index], tested.confidences[index])]
     if name in document["bad_predictors"] and all(finding.repaired for finding in found):
@@ -231,9 +230,18 @@ def _model(document: Mapping[str, Any], index: int, tested: Stored) -> Model:
     return Model(
         name=name,
         description=str(document["predictor_descriptions"].get(name, "")),
-        origin={"flow": int(openml[1]), "run": int(openml[2])} if openml else {},
+        origin=_origin(name),
         findings=tuple(found),
     )
+
+
+def _origin(name: str) -> dict[str, int]:
+    """The run of OpenML's that a model's name tells, if it does."""
+    try:
+        candidate = named_candidate(name)
+    except ValueError:
+        return {}
+    return {"flow": candidate.flow, "run": candidate.run}
 
 
 def _recorded(details: Mapping[str, Any]) -> list[Finding]:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
@@ -18,6 +17,7 @@ from runner.metatask import original
 from runner.metatask.metatask import Metatask, Model, Stored
 from runner.metatask.original import ORIGINAL
 from runner.metatask.original_document import DETAILS, Names, names_of
+from runner.replacing import replacing
 
 Version = Literal["main", "paper"]
 """The paper's format, or that of the later package (its branch main)."""
@@ -55,10 +55,10 @@ def write(metatask: Metatask, path: Path, version: Version = "main") -> None:
     names = names_of(extra)
     table = _table(metatask, names)
     document = _document(metatask, names, extra, version)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    _replace(original.pair(path)[0], lambda temporary: pa.csv.write_csv(table, temporary))
-    text = json.dumps(document, ensure_ascii=False, indent=4)
-    _replace(path, lambda temporary: temporary.write_text(text, "utf-8"))
+    with replacing(original.pair(path)[0]) as temporary:
+        pa.csv.write_csv(table, temporary)
+    with replacing(path) as temporary:
+        temporary.write_text(json.dumps(document, ensure_ascii=False, indent=4), "utf-8")
 
 
 def _check(metatask: Metatask, version: Version) -> None:
@@ -215,12 +215,3 @@ def _details(models: tuple[Model, ...], given: Mapping[str, Any]) -> dict[str, A
                 "findings": [finding.text for finding in model.findings],
             }
     return details
-
-
-def _replace(path: Path, write: Callable[[Path], object]) -> None:
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        write(temporary)
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)

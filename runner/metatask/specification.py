@@ -7,7 +7,6 @@ well: the original's programs can build from ours.
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import Any
 
 from runner.errors import InputError, suggestion
 from runner.metatask.openml_selection import Candidate, named_candidate
+from runner.replacing import replacing
 
 _TASKS = "task_ids_to_valid_predictors"
 _ORDER = "valid_task_ids"
@@ -44,18 +44,7 @@ def read_specification(path: Path) -> Specification:
     Raises:
         InputError: The file isn't one, with its line where JSON is broken.
     """
-    try:
-        document = json.loads(path.read_text(encoding="utf-8"))
-    except json.JSONDecodeError as error:
-        raise InputError(f"is no JSON: {error.msg}", file=path, line=error.lineno) from error
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"can't be read: {error}", file=path) from error
-    if not isinstance(document, dict) or not isinstance(document.get(_TASKS), dict):
-        known = document if isinstance(document, dict) else ()
-        raise InputError(
-            f"has no key {_TASKS!r} with the predictors of each task: {suggestion(_TASKS, known)}",
-            file=path,
-        )
+    document = _document(path)
     given = document[_TASKS]
     order = document.get(_ORDER) or list(given)
     for task in order:
@@ -86,10 +75,24 @@ def write_specification(specification: Specification, path: Path) -> None:
             **specification.constraints,
         },
     }
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    temporary.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
-    temporary.replace(path)
+    with replacing(path) as temporary:
+        temporary.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+
+
+def _document(path: Path) -> dict[str, Any]:
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+    except json.JSONDecodeError as error:
+        raise InputError(f"is no JSON: {error.msg}", file=path, line=error.lineno) from error
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"can't be read: {error}", file=path) from error
+    if not isinstance(document, dict) or not isinstance(document.get(_TASKS), dict):
+        known = document if isinstance(document, dict) else ()
+        raise InputError(
+            f"has no key {_TASKS!r} with the predictors of each task: {suggestion(_TASKS, known)}",
+            file=path,
+        )
+    return document
 
 
 def _task(task: object, path: Path) -> int:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import fcntl
 import os
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from runner.errors import InputError
 from runner.openml import records
 from runner.openml.records import DatasetRecord, Evaluation, RunRecord, TaskRecord
 from runner.openml.server import POLITE, GoneError, NoResultError, Pace, Server, UnreachableError
+from runner.replacing import replacing
 
 _R = TypeVar("_R")
 
@@ -188,10 +188,11 @@ class Archive:
         """The file, fetched unless somebody has it already."""
         if path.is_file():
             return path
-        path.parent.mkdir(parents=True, exist_ok=True)
         with self._alone(path.parent):
             if not path.is_file():
-                _write(path, fetch())
+                content = fetch()
+                with replacing(path) as temporary:
+                    temporary.write_bytes(content)
         return path
 
     @contextmanager
@@ -217,18 +218,3 @@ class Archive:
             ) from error
         except NoResultError as error:
             raise NoResultError(f"OpenML has no {what}: {error.message}") from error
-
-
-def _write(path: Path, content: bytes) -> None:
-    """The file at once and whole, whenever this process may be killed."""
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(name, 0o644)
-        os.replace(name, path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise

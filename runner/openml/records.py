@@ -9,8 +9,6 @@ from xml.etree import ElementTree
 from runner.errors import InputError
 
 CLASSIFICATION = "Supervised Classification"
-REGRESSION = "Supervised Regression"
-CROSS_VALIDATION = "crossvalidation"
 
 
 @dataclass(frozen=True)

@@ -108,7 +108,7 @@ def test_the_openml_package_finds_what_was_fetched_here(
 
 
 def test_what_the_openml_package_fetched_serves_without_a_network(
-    configured_openml: OpenmlServer, monkeypatch: pytest.MonkeyPatch
+    configured_openml: OpenmlServer,
 ) -> None:
     import openml
 

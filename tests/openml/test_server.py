@@ -62,7 +62,7 @@ def test_the_servers_no_is_not_asked_again(openml_server: OpenmlServer) -> None:
 
 
 def test_without_a_network_it_gives_up_soon() -> None:
-    # No server listens at the port of a socket that is closed again.
+    # Nobody listens at the port of "discard".
     server = Server("http://127.0.0.1:9/api/v1/xml", pace=FAST, attempts=50)
     began = time.monotonic()
     with pytest.raises(UnreachableError, match="can't be reached"):
