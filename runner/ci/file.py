@@ -11,6 +11,7 @@ from runner.ci.condition import Condition, exact
 from runner.ci.grammar import parse_condition
 from runner.ci.guarantee import Guarantee
 from runner.ci.intervals import Mode
+from runner.ci.metric_requirement import check_facts
 from runner.ci.metrics import Facts
 from runner.ci.multiplicity import Change, Kind, Reuse
 from runner.ci.schema import ConditionKeys, MailKeys, TestSetKeys, split_adaptivity
@@ -110,6 +111,8 @@ def load_ci_file(path: Path) -> CiFile:
     condition = _condition(section, problems)
     if keys is not None:
         _check_together(keys, problems)
+    if keys is not None and condition is not None:
+        _check_metrics(condition, _facts(keys), problems)
     problems.raise_first()
     assert keys is not None
     assert condition is not None
@@ -267,6 +270,14 @@ def _facts(keys: ConditionKeys) -> Facts:
         None if keys.range is None else (keys.range[0], keys.range[1]),
         keys.reordered,
     )
+
+
+def _check_metrics(condition: Condition, facts: Facts, problems: Problems) -> None:
+    for clause in condition.clauses:
+        try:
+            check_facts(clause, facts)
+        except InputError as error:
+            problems.add(("condition",), error.message)
 
 
 def _testset(keys: TestSetKeys | None, folder: Path) -> TestSet | None:

@@ -14,6 +14,7 @@ _COMMANDS = {
     "keys": "runner.cli.ci.keys",
     "seal": "runner.cli.ci.seal",
     "open": "runner.cli.ci.open",
+    "drift": "runner.cli.ci.drift",
 }
 
 

@@ -37,9 +37,20 @@ _ACTIVE = (
     show_default=True,
     help="What one label takes.",
 )
+@click.option(
+    "--effect",
+    type=click.FloatRange(min=0, min_open=True),
+    help="With method sequential: how far beyond its threshold each left side truly is.  "
+    "[default: twice its tolerance]",
+)
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
 def command(
-    file: Path, bound: str | None, people: int, seconds_per_label: float, as_json: bool
+    file: Path,
+    bound: str | None,
+    people: int,
+    seconds_per_label: float,
+    effect: float | None,
+    as_json: bool,
 ) -> None:
     """Say how many labels the condition in FILE needs: a .travis.yml or a ci.yaml.
 
@@ -49,14 +60,41 @@ def command(
 
     found = load_ci_file(file)
     plan = make_plan(found.guarantee, bound or found.bound)
-    document = _document(plan, people, seconds_per_label)
+    if found.method == "fixed":
+        if effect is not None:
+            raise click.UsageError("--effect is for `method: sequential`, which the file lacks")
+        sequential = None
+    else:
+        sequential = _sequential(plan, effect)
+    document = _document(plan, people, seconds_per_label, sequential)
     if as_json:
         click.echo(json.dumps(document))
     else:
         _print(found, plan, document)
 
 
-def _document(plan: Plan, people: int, seconds: float) -> dict[str, Any]:
+def _sequential(plan: Plan, effect: float | None) -> dict[str, Any]:
+    from runner.ci.expectation import expect, likely_effect
+    from runner.ci.sequential import make_sequential_plan
+
+    found = make_sequential_plan(plan.guarantee, plan.asked)
+    told = expect(found, likely_effect(found, effect), plan.labels)
+    return {
+        "most": found.fixed.labels,
+        "batch": found.batch,
+        "effect": list(told.effect.values),
+        "difference": told.effect.difference,
+        "median": told.median,
+        "mean": told.mean,
+        "ninth_decile": told.ninth_decile,
+        "early": told.early,
+        "draws": told.draws,
+    }
+
+
+def _document(
+    plan: Plan, people: int, seconds: float, sequential: dict[str, Any] | None
+) -> dict[str, Any]:
     import dataclasses
 
     from runner.ci.alternatives import alternatives, warnings
@@ -64,8 +102,14 @@ def _document(plan: Plan, people: int, seconds: float) -> dict[str, Any]:
 
     guarantee, reuse = plan.guarantee, plan.guarantee.reuse
     measured = measurement(guarantee)
+    labels = plan.labels if sequential is None else sequential["most"]
     return {
-        "labels": plan.labels,
+        "labels": labels,
+        "method": "fixed" if sequential is None else "sequential",
+        "sequential": sequential,
+        "positives": plan.positives,
+        "negatives": plan.negatives,
+        "classes": guarantee.facts.classes,
         "labelled": plan.labelled,
         "unlabelled": plan.unlabelled,
         "bound": plan.bound,
@@ -94,7 +138,7 @@ def _document(plan: Plan, people: int, seconds: float) -> dict[str, Any]:
         "alternatives": [dataclasses.asdict(other) for other in alternatives(plan)],
         "people": people,
         "seconds_per_label": seconds,
-        "hours": plan.labels * plan.labelled * seconds / 3600 / people,
+        "hours": labels * plan.labelled * seconds / 3600 / people,
     }
 
 
@@ -120,6 +164,8 @@ def _print(file: CiFile, plan: Plan, document: Mapping[str, Any]) -> None:
         "provide": _provide(document),
         "promise": _promise(plan),
         "histories": f"{document['histories']} (ln {document['ln_histories']:.4g})",
+        "of each class": _by_class(document),
+        "sequential": _stops(document["sequential"], plan.labels),
         "labelling": _labelling(document),
         "only where the models differ": ""
         if plan.active is None
@@ -142,6 +188,28 @@ def _provide(document: Mapping[str, Any]) -> str:
     elif document["unlabelled"]:
         rows += f", and {document['unlabelled']:,} rows without labels"
     return rows
+
+
+def _by_class(document: Mapping[str, Any]) -> str:
+    positives, negatives = document["positives"], document["negatives"]
+    if not positives:
+        return ""
+    if document["classes"] > 2:
+        return f"at least {positives:,} of each of {document['classes']:,} classes"
+    others = f" and {negatives:,} of the others" if negatives else ""
+    return f"at least {positives:,} of the positive class{others}"
+
+
+def _stops(found: Mapping[str, Any] | None, fixed: int) -> str:
+    if found is None:
+        return ""
+    effect = ", ".join(f"{value:.4g}" for value in found["effect"])
+    return (
+        f"at most {found['most']:,} labels, in batches of {found['batch']:,}; where the left side "
+        f"is {effect} in truth, {found['median']:,} in the median, {found['mean']:,.0f} on average "
+        f"and {found['ninth_decile']:,} in nine of ten ({found['draws']:,} simulations, models "
+        f"that differ on {found['difference']:g} of the rows); method fixed takes {fixed:,}"
+    )
 
 
 def _promise(plan: Plan) -> str:
