@@ -78,37 +78,24 @@ def apply(metatask: Metatask, rules: Rules) -> Filtered:
     Raises:
         InputError: The metatask's labels are all of one class.
     """
-    dropped: dict[int, str] = {}
+    reasons: dict[int, str] = {}
     for position, reason in _reasons(metatask, rules):
-        dropped.setdefault(position, reason)
-    kept = [index for index in range(len(metatask.models)) if index not in dropped]
-    left = keep_models(metatask, kept)
-    gap, refused = None, ""
-    if not kept:
-        refused = "no model is left"
-    elif rules.gap > 0:
-        try:
-            gap = performance_gap(left, rules.seed)
-            if gap < rules.gap:
-                refused = f"the gap is {gap:.2%}, less than {rules.gap:.2%}"
-        except _NoHalvesError as error:
-            refused = f"the gap can't be measured: {error}"
-    if not refused and len(kept) < rules.least_models:
-        refused = f"{len(kept)} models are left, fewer than {rules.least_models}"
-    names = tuple(
-        Dropped(metatask.models[index].name, reason) for index, reason in sorted(dropped.items())
+        reasons.setdefault(position, reason)
+    left = keep_models(metatask, [i for i in range(len(metatask.models)) if i not in reasons])
+    gap, refused = _judged(left, rules)
+    dropped = tuple(
+        Dropped(metatask.models[position].name, reason)
+        for position, reason in sorted(reasons.items())
     )
     step = {
         "rules": dataclasses.asdict(rules),
         "models_before": len(metatask.models),
-        "dropped": [dataclasses.asdict(one) for one in names],
+        "dropped": [dataclasses.asdict(one) for one in dropped],
         "gap": gap,
     }
-    constraints = {
-        **metatask.constraints,
-        FILTER: [*metatask.constraints.get(FILTER, ()), step],
-    }
-    return Filtered(dataclasses.replace(left, constraints=constraints), names, gap, refused)
+    steps = [*metatask.constraints.get(FILTER, ()), step]
+    constraints = {**metatask.constraints, FILTER: steps}
+    return Filtered(dataclasses.replace(left, constraints=constraints), dropped, gap, refused)
 
 
 def keep_models(metatask: Metatask, positions: Sequence[int]) -> Metatask:
@@ -154,6 +141,24 @@ def performance_gap(metatask: Metatask, seed: int) -> float:
         single.append(hard_auc(y, metatask.tested.predictions[best, second], classes))
         virtual.append(hard_auc(y, _virtual_best(metatask, y, second), classes))
     return float(1 - np.mean(single) / np.mean(virtual))
+
+
+def _judged(left: Metatask, rules: Rules) -> tuple[float | None, str]:
+    """The gap of what is left, where it was measured, and why that isn't fit, where it isn't."""
+    models = len(left.models)
+    if not models:
+        return None, "no model is left"
+    gap = None
+    if rules.gap > 0:
+        try:
+            gap = performance_gap(left, rules.seed)
+        except _NoHalvesError as error:
+            return None, f"the gap can't be measured: {error}"
+        if gap < rules.gap:
+            return gap, f"the gap is {gap:.2%}, less than {rules.gap:.2%}"
+    if models < rules.least_models:
+        return gap, f"{models} models are left, fewer than {rules.least_models}"
+    return gap, ""
 
 
 class _NoHalvesError(ValueError):

@@ -45,6 +45,7 @@ class Wish:
     """A metatask to build.
 
     Attributes:
+        task: The number of its task at OpenML.
         runs: Exactly these; None to select them.
     """
 
@@ -57,6 +58,8 @@ class Built:
     """A metatask that was built.
 
     Attributes:
+        task: The number of its task at OpenML.
+        path: Its file.
         models: Its runs, in order.
         dropped: By the name of a run that can't serve, why.
         findings: How many models have any.
@@ -75,7 +78,7 @@ class Built:
 
 @dataclass(frozen=True)
 class Failed:
-    """A metatask that can't be built."""
+    """A metatask that can't be built, and why."""
 
     task: int
     error: InputError
@@ -169,14 +172,7 @@ class Builder:
         wanted = self._wanted(wish)
         taken, dropped = self._take(frame, self._candidates(wish), wanted, downloads)
         if not taken:
-            first = next(iter(dropped.items()), None)
-            raise InputError(
-                f"OpenML lists no run of task {wish.task} with {self._selection.metric}: choose "
-                "another --metric or task"
-                if first is None
-                else f"task {wish.task}: none of {len(dropped)} runs can serve, as {first[0]}: "
-                f"{first[1]}"
-            )
+            raise InputError(self._nothing(wish.task, dropped))
         if len(taken) < wanted:
             text = f"task {wish.task}: {len(taken)} of {wanted} models, as there are no more runs"
             self._tell(self._watcher.message, text)
@@ -185,6 +181,16 @@ class Builder:
         path = self._output / files.file_name(metatask.name)
         files.write(metatask, path)
         return _built(wish, path, tuple(one.candidate for one in taken), metatask, fresh=True)
+
+    def _nothing(self, task: int, dropped: Mapping[str, str]) -> str:
+        """Why a task has no model at all."""
+        if not dropped:
+            metric = self._selection.metric
+            return (
+                f"OpenML lists no run of task {task} with {metric}: choose another --metric or task"
+            )
+        name, reason = next(iter(dropped.items()))
+        return f"task {task}: none of {len(dropped)} runs can serve, as {name}: {reason}"
 
     def _wanted(self, wish: Wish) -> int:
         return self._selection.top if wish.runs is None else len(wish.runs)

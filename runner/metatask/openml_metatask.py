@@ -13,7 +13,8 @@ import pyarrow as pa
 from runner.data.openml_task import OpenmlTask
 from runner.data.table import kind, labels
 from runner.errors import InputError
-from runner.metatask.integrity import Checked, check_folds
+from runner.metatask.coverage import check_folds
+from runner.metatask.integrity import Checked
 from runner.metatask.metatask import Metatask, Model, Stored
 from runner.metatask.openml_selection import Candidate, Selection, named_candidate
 

@@ -11,7 +11,8 @@ import pyarrow as pa
 from runner.data.arff import parse_arff
 from runner.data.table import labels
 from runner.errors import InputError, suggestion
-from runner.metatask.integrity import Checked, check_model, check_run_folds, row_order
+from runner.metatask.coverage import check_run_folds, row_order
+from runner.metatask.integrity import Checked, check_model
 from runner.metatask.metatask import Finding
 
 _CONFIDENCE = "confidence."

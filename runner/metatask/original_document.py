@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from runner.errors import InputError
-from runner.metatask.integrity import check_folds
+from runner.metatask.coverage import check_folds
 
 DETAILS = "predictor_corruptions_details"
 
