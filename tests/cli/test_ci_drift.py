@@ -54,7 +54,7 @@ def test_an_alarm_with_its_date(
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--metric", "f2", "--positive", "1"], "did you mean 'f1'?"),
+        (["--metric", "recal", "--positive", "1"], "did you mean 'recall'?"),
         (["--metric", "recall"], "needs --positive"),
         (["--positive", "1"], "doesn't need --positive"),
         (["--metric", "f1", "--positive", "spam"], "no row of the class 'spam'"),

@@ -114,3 +114,43 @@ def test_nothing_of_studies_is_imported(file: Path) -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_a_sequential_test_is_expected_to_take_fewer(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "ci.yaml"
+    keys = "reliability: 0.9999\nmode: fp-free\nadaptivity: none\nsteps: 32\ndifference: 0.1\n"
+    path.write_text(f"condition: n - o > 0.02 +/- 0.01\nmethod: sequential\n{keys}")
+    found = as_json(capsys, str(path))
+    assert found["method"] == "sequential"
+    assert found["labels"] == found["sequential"]["most"] == 29048
+    assert found["sequential"]["effect"] == pytest.approx([0.04])
+    assert found["sequential"]["median"] < 29048 / 3
+    sooner = as_json(capsys, str(path), "--effect", "0.04")
+    assert sooner["sequential"]["median"] < found["sequential"]["median"] / 2
+    status, out, _ = ask(capsys, str(path))
+    assert status == 0
+    assert "sequential: at most 29,048 labels" in out
+    path.write_text(path.read_text().replace("sequential", "fixed"))
+    status, _, err = ask(capsys, str(path), "--effect", "0.04")
+    assert status == 2
+    assert "method: sequential" in err
+
+
+def test_metrics_say_what_they_need_of_each_class(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "ci.yaml"
+    keys = "reliability: 0.99\nmode: fp-free\nadaptivity: full\nsteps: 8\n"
+    condition = "condition: auc(n) > 0.9 +/- 0.03 /\\ f1(n) > 0.8 +/- 0.05\n"
+    path.write_text(condition + keys)
+    status, _, err = ask(capsys, str(path))
+    assert status == 2
+    assert "ci.yaml:1:" in err
+    assert "positive: spam" in err
+    path.write_text(f"{condition}{keys}positive: spam\n")
+    found = as_json(capsys, str(path))
+    assert found["positives"] == found["negatives"] == found["labels"] / 2
+    path.write_text(f"{condition}{keys}positive: spam\nclass_share: 0.1\n")
+    assert as_json(capsys, str(path))["labels"] == 10 * found["positives"]

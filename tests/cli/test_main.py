@@ -24,6 +24,7 @@ COMMANDS = [
     ["results", "export"],
     ["ci"],
     ["ci", "size"],
+    ["ci", "drift"],
     ["data"],
     ["data", "list"],
     ["data", "show"],

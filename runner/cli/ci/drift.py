@@ -49,8 +49,8 @@ def command(
 ) -> None:
     """Watch one model over successive test sets: FILES, the oldest first; exit 1 for an alarm.
 
-    Each is a csv or parquet with the columns `id`, `label` and `prediction`. Give all sets since the
-    model was deployed, each time: evidence adds up.
+    Each is a csv or parquet with the columns `id`, `label` and `prediction`. Give all sets since
+    the model was deployed, each time: evidence adds up.
 
     Example: runner ci drift week-1.csv week-2.csv week-3.csv --level 0.9
     """
