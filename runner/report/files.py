@@ -7,9 +7,9 @@ from pathlib import Path
 
 from runner.errors import InputError
 from runner.report.chart import auc_vs_time
-from runner.report.mlbench import Choices, Written, write_page, write_study
+from runner.report.mlbench import Choices, Written, write_study
 from runner.report.notes import notes
-from runner.report.page import Content, of_run
+from runner.report.page import Content, of_run, write_page
 from runner.report.rows import load
 from runner.report.study import study_of
 from runner.report.style import save

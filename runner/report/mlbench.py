@@ -18,13 +18,12 @@ from runner.mlbench.regimes import Thresholds
 from runner.mlbench.study import Study
 from runner.mlbench.tables import tables
 from runner.report.figures import FIGURES, figures
-from runner.report.page import Content, of_study, render
+from runner.report.page import Content, of_study, write_page
 from runner.report.style import save
 from runner.report.table import write_csv
 
 PUBLISHED = Path("results/published")
 """Where the repository keeps printed tables, a folder for each paper."""
-PAGE = "index.html"
 """The page's name in a report's folder."""
 
 
@@ -93,23 +92,6 @@ def write_published(name: str, output: Path, choices: Choices | None = None) -> 
         **(written.__dict__ | {"files": (page, *written.files)}),
         differences=differences(study, folder),
     )
-
-
-def write_page(content: Content, output: Path) -> Path:
-    """Writes the page into a folder that exists; its path.
-
-    Raises:
-        InputError: It can't be written.
-    """
-    file = output / PAGE
-    try:
-        # Never half a page where a reader has it open.
-        partial = file.with_name(f".{PAGE}.partial")
-        partial.write_text(render(content), encoding="utf-8")
-        partial.replace(file)
-    except OSError as error:
-        raise InputError(f"can't write here: {error.strerror or error}", file=file) from error
-    return file
 
 
 def write_study(study: Study, output: Path, choices: Choices | None = None) -> Written:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from runner.errors import InputError
 from runner.mlbench.setting import Setting
 from runner.mlbench.study import Submission
+from runner.replacing import replacing
 from runner.store import Store
 
 FOLDER = "submissions"
@@ -101,13 +102,13 @@ def _predictions(
 
 
 def _write(file: Path, header: tuple[str, str], found: Mapping[str, Any]) -> None:
-    file.parent.mkdir(parents=True, exist_ok=True)
-    partial = file.with_name(f".{file.name}.partial")
-    with partial.open("w", newline="", encoding="utf-8") as stream:
+    with (
+        replacing(file) as temporary,
+        temporary.open("w", newline="", encoding="utf-8") as stream,
+    ):
         writer = csv.writer(stream, lineterminator="\n")
         writer.writerow(header)
         writer.writerows(_lines(found))
-    partial.replace(file)
 
 
 def _lines(found: Mapping[str, Any]) -> Iterator[tuple[str | int, float]]:

@@ -13,8 +13,8 @@ from runner.errors import InputError
 from runner.report.estimate import Estimate, estimate
 from runner.report.kinds import AnyReport, preview_report, write_report
 from runner.report.live import Watched, live
-from runner.report.mlbench import Choices, write_page
-from runner.report.page import Content
+from runner.report.mlbench import Choices
+from runner.report.page import Content, write_page
 from runner.report.progress import Progress, ProgressReader
 from runner.store import Store
 

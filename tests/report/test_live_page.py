@@ -19,7 +19,7 @@ from playwright.sync_api import Browser, expect
 from runner.report.estimate import estimate
 from runner.report.files import preview
 from runner.report.live import Watched, live
-from runner.report.mlbench import write_page
+from runner.report.page import write_page
 from runner.report.progress import ProgressReader
 from runner.store import Store
 

@@ -17,14 +17,12 @@ from runner.report.ensembles.gaps import gaps_of
 from runner.report.ensembles.outcome import Outcome
 from runner.report.ensembles.page import content
 from runner.report.ensembles.tables import tables
-from runner.report.page import Content, render
+from runner.report.page import Content, write_page
 from runner.report.style import save
 from runner.report.table import write_csv
 
 if TYPE_CHECKING:
     import altair as alt
-
-PAGE = "index.html"
 
 
 @dataclass(frozen=True)
@@ -64,21 +62,21 @@ def write_ensembles(outcome: Outcome, output: Path) -> EnsembleReport:
     found = tables(outcome, gaps, ranking, comparisons)
     noted = notes(outcome)
     said = sentences(outcome, gaps, ranking, comparisons)
-    page = output / PAGE
     try:
         output.mkdir(parents=True, exist_ok=True)
         text = output / "answers.txt"
         text.write_text("".join(f"{sentence}\n\n" for sentence in said), encoding="utf-8")
         files = [
-            page,
             text,
             *_write_tables(found, output / "tables"),
             *_write_figures(figures(outcome, ranking), output / "figures"),
         ]
-        page.write_text(render(content(outcome, found, noted, said, ranking)), encoding="utf-8")
     except OSError as error:
         raise InputError(f"can't write here: {error.strerror or error}", file=output) from error
-    return EnsembleReport(outcome.run_id, found, tuple(noted), tuple(said), page, tuple(files))
+    page = write_page(content(outcome, found, noted, said, ranking), output)
+    return EnsembleReport(
+        outcome.run_id, found, tuple(noted), tuple(said), page, files=(page, *files)
+    )
 
 
 def preview_ensembles(outcome: Outcome) -> Content:

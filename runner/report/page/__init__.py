@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from runner.report.page.content import Content, of_run, of_study, run_facts
-from runner.report.page.document import render
+from runner.report.page.document import render, write_page
 
-__all__ = ["Content", "of_run", "of_study", "render", "run_facts"]
+__all__ = ["Content", "of_run", "of_study", "render", "run_facts", "write_page"]

@@ -7,9 +7,14 @@ import hashlib
 import html
 import json
 from importlib.resources import files
+from pathlib import Path
 from string import Template
 
+from runner.errors import InputError
+from runner.replacing import replacing
 from runner.report.page.content import Content
+
+PAGE = "index.html"
 
 # In the order in which they depend on each other; together they are one script.
 _SCRIPTS = (
@@ -41,6 +46,23 @@ def render(content: Content) -> str:
         data=_json(content),
         script=script,
     )
+
+
+def write_page(content: Content, output: Path) -> Path:
+    """Writes the page into a folder; its path.
+
+    It is replaced as a whole: a reader may have it open.
+
+    Raises:
+        InputError: It can't be written.
+    """
+    file = output / PAGE
+    try:
+        with replacing(file) as temporary:
+            temporary.write_text(render(content), encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"can't write here: {error.strerror or error}", file=file) from error
+    return file
 
 
 def _json(content: Content) -> str:
