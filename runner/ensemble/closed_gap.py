@@ -10,6 +10,9 @@ import statistics
 from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
 
+LARGE_ROWS = 1900
+"""Rows from which on the paper counts a task as large: there folds vary less."""
+
 _ROUNDING = 1e-12
 """Means over folds that are equal on paper may differ by as much."""
 

@@ -14,12 +14,9 @@ from pathlib import Path
 
 import numpy as np
 
-from runner.ensemble.closed_gap import ClosedGaps, closed_gaps
+from runner.ensemble.closed_gap import LARGE_ROWS, ClosedGaps, closed_gaps
 from runner.errors import InputError, suggestion
 from runner.metrics import hard_auc
-
-LARGE = 1900
-"""Rows from which on the paper's second row of Table 2 counts a task."""
 
 _PREFIX, _ENDING = "results_for_metatask_", ".csv"
 _TRUTH, _ROW, _FOLD = "ground_truth", "Index-Metatask", "Fold"
@@ -64,8 +61,8 @@ class StoredResults:
         return closed_gaps(self.scores, self.single_best, self.virtual_best)
 
     def large(self) -> frozenset[str]:
-        """The tasks of ``LARGE`` rows or more."""
-        return frozenset(task for task, size in self.sizes.items() if size.rows >= LARGE)
+        """The tasks of ``LARGE_ROWS`` rows or more."""
+        return frozenset(task for task, size in self.sizes.items() if size.rows >= LARGE_ROWS)
 
 
 @dataclass(frozen=True)

@@ -31,11 +31,12 @@ def command(folder: Path, tasks: Path, as_json: bool) -> None:
 
     Example: runner metatask score results/ --tasks benchmark_metatask_overview.csv
     """
-    from runner.ensemble.stored import LARGE, read_results
+    from runner.ensemble.closed_gap import LARGE_ROWS
+    from runner.ensemble.stored import read_results
 
     results = read_results(folder, tasks)
     gaps = results.closed_gaps()
-    rows = {"all": gaps.spread(), f"n>={LARGE}": gaps.spread(results.large())}
+    rows = {"all": gaps.spread(), f"n>={LARGE_ROWS}": gaps.spread(results.large())}
     for task in gaps.without_gap:
         text = f"task {task} is left out: {results.virtual_best} is no better than "
         click.echo(text + results.single_best, err=True)

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import islice
 
+from runner.ensemble.closed_gap import LARGE_ROWS
 from runner.ensemble.statistics import FEWEST_TASKS, LEVEL, Ranking
 from runner.mlbench.comparison import Comparison, least_adjusted
-from runner.report.ensembles.gaps import BOUNDS, LARGE_ROWS, Gaps
-from runner.report.ensembles.outcome import Outcome
+from runner.report.ensembles.gaps import BOUNDS, Gaps
+from runner.report.ensembles.outcome import Evaluation, Outcome
 from runner.report.ensembles.tables import savings
 from runner.report.notes import PACKED
 from runner.report.table import seconds_text
 
-_FEW = 10
+_ENOUGH_TASKS = 10
+"""From which on Friedman's p-value, an approximation, may be relied on (Demsar 2006, 3.2.2)."""
+_MOST_FAILURES = 10
+"""That are told one by one."""
 
 
 def notes(outcome: Outcome) -> list[str]:
@@ -57,20 +61,17 @@ def _unfinished(outcome: Outcome) -> Iterator[str]:
 
 def _failures(outcome: Outcome) -> Iterator[str]:
     failed = [one for one in outcome.evaluations if one.outcome != "ok"]
-    counts = Counter((one.technique, one.task, one.outcome) for one in failed)
-    for (technique, task, found), number in list(counts.items())[:_FEW]:
-        first = next(
-            one
-            for one in failed
-            if (one.technique, one.task, one.outcome) == (technique, task, found)
-        )
-        why = ": ".join(filter(None, (first.reason, first.error)))
+    alike: dict[tuple[str, str, str], list[Evaluation]] = {}
+    for one in failed:
+        alike.setdefault((one.technique, one.task, one.outcome), []).append(one)
+    for (technique, task, found), folds in islice(alike.items(), _MOST_FAILURES):
+        why = ": ".join(filter(None, (folds[0].reason, folds[0].error)))
         yield (
-            f"{technique} on {task} has no mean: {number} of {outcome.folds[task]} folds are "
+            f"{technique} on {task} has no mean: {len(folds)} of {outcome.folds[task]} folds are "
             f"{found}{f' ({why})' if why else ''}."
         )
-    if len(counts) > _FEW:
-        yield f"So have {len(counts) - _FEW} more: table folds."
+    if len(alike) > _MOST_FAILURES:
+        yield f"So have {len(alike) - _MOST_FAILURES} more: table folds."
 
 
 def _protocol(outcome: Outcome) -> Iterator[str]:
@@ -152,10 +153,10 @@ def _ranks(outcome: Outcome, ranking: Ranking | None) -> Iterator[str]:
             f"{ranking.p_value:.2g}); mean ranks less than {ranking.critical_difference:.2f} apart "
             "don't differ (Nemenyi's test at 5 %)."
         )
-    if ranking.tasks < _FEW:
+    if ranking.tasks < _ENOUGH_TASKS:
         yield (
             f"{ranking.tasks} tasks are few: Friedman's p-value is an approximation that wants "
-            f"{_FEW} or more, and what isn't found to differ may well do."
+            f"{_ENOUGH_TASKS} or more, and what isn't found to differ may well do."
         )
 
 

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from runner.ensemble.closed_gap import Spread, closed_gaps
+from runner.ensemble.closed_gap import LARGE_ROWS, Spread, closed_gaps
 from runner.report.ensembles.outcome import Outcome
 
 BOUNDS = ("SBA", "VBA")
 """Single and virtual best: 0 and 1 of the closed gap."""
-LARGE_ROWS = 1900
-"""The paper's threshold, from which on folds vary less."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +33,7 @@ class Gaps:
 
 
 def gaps_of(outcome: Outcome) -> Gaps | None:
-    """A run's; None where its study lacks a bound."""
+    """A run's closed gaps; None where its study lacks a bound."""
     single, virtual = (outcome.called(name) for name in BOUNDS)
     if single is None or virtual is None:
         return None

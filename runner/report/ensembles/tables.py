@@ -46,7 +46,7 @@ _TABLE2 = {
     "std_large": pa.float64(),
     "tasks_large": pa.int64(),
 }
-"""``large``: over tasks of 1900 rows at least, as the paper has it."""
+"""``large``: over tasks of ``LARGE_ROWS`` rows at least, as the paper has it."""
 _SCORES = {
     "task": pa.string(),
     "technique": pa.string(),
