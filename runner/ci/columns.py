@@ -16,7 +16,7 @@ from typing import Any
 from runner.errors import InputError, suggestion
 
 ID = "id"
-_WHOLE = re.compile(r"([+-]?[0-9]+)\.0*")
+_WHOLE = re.compile(r"([+-]?[0-9]+)\.0*$")
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
 

@@ -120,21 +120,28 @@ def read_predictions(path: Path) -> Columns:
     return found
 
 
-def join(rows: HeldOut, new: Columns, old: Columns | None, positive: str | None = None) -> Joined:
+def join(
+    rows: HeldOut,
+    new: Columns,
+    old: Columns | None,
+    positive: str | None = None,
+    classes: bool = True,
+) -> Joined:
     """Put predictions beside labels.
 
     Args:
         positive: The positive class, where a metric needs one.
+        classes: Whether predictions are classes, as labels are.
 
     Raises:
         CannotRunError: If they don't match one to one, with how many and the first ids.
     """
     wanted = [*rows.ids, *(rows.pool or ())]
-    columns = [_aligned(wanted, new, "the new model's predictions")]
+    columns = [aligned(wanted, new, "the new model's predictions")]
     if old is not None:
-        columns.append(_aligned(wanted, old, "the old model's predictions"))
+        columns.append(aligned(wanted, old, "the old model's predictions"))
     told = digest("predictions", [wanted, *columns])
-    if rows.labels is not None:
+    if rows.labels is not None and classes:
         _check_classes(rows.labels, columns[0], new.path)
     numbers: dict[str | None, int] = {None: -1}
     codes = [_codes(column, numbers) for column in columns]
@@ -167,7 +174,7 @@ def _judging_order(ids: Sequence[str]) -> Sequence[int]:
     return [ordered[i] for i in np.random.RandomState(0).permutation(len(ids))]
 
 
-def _aligned(wanted: Sequence[str], found: Columns, what: str) -> list[str | None]:
+def aligned(wanted: Sequence[str], found: Columns, what: str) -> list[str | None]:
     """The classes of a file in the order of the wanted ids."""
     _check_unique(found, what)
     by_id = dict(zip(found.ids, found.values, strict=True))

@@ -74,7 +74,7 @@ def take_step(
         if account.opened:
             check_terms(file, account)
             check_rows_of(rows, account)
-        inputs = digest("step", [joined.digest, file.guarantee.condition.text, file.guarantee.mode])
+        inputs = _inputs(file, joined)
         step = account.step_of(inputs)
         judgement: Judgement | None
         if step is None:
@@ -85,6 +85,15 @@ def take_step(
     taken = after.step_of(inputs)
     assert taken is not None
     return Taken(taken, taken.passed, judgement, step is not None, after, path)
+
+
+def _inputs(file: CiFile, joined: Joined) -> str:
+    """What tells this question from others that were asked of the test set."""
+    asked = file.guarantee
+    parts = [joined.digest, asked.condition.text, asked.mode]
+    if any(clause.metrics for clause in asked.condition.clauses):
+        parts.append(repr(asked.facts))
+    return digest("step", parts)
 
 
 def _new_step(

@@ -138,3 +138,9 @@ def test_any_file_is_read_or_refused_in_one_line(content: bytes) -> None:
     for start in (b"", b"id,label\n", b"PAR1", b"\x1f\x8b"):
         with contextlib.suppress(RunnerError):
             read_columns(start + content, PLACE, "label")
+
+
+def test_numbers_keep_their_digits(tmp_path: Path) -> None:
+    path = tmp_path / "p.csv"
+    path.write_text("id,prediction\n1,-0.05\n2,1.0\n3,1.\n4,10.50\n")
+    assert read_predictions(path).values == ["-0.05", "1", "1", "10.50"]

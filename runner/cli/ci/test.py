@@ -122,13 +122,17 @@ def _take(
     from runner.ci.environment import current_commit
     from runner.ci.held_out import open_held_out
     from runner.ci.predictions import held_out_by_name, join
+    from runner.ci.scores import speaks_of_classes, with_scores
     from runner.ci.sealing import private_key
     from runner.ci.step import UsedUpError, take_step
 
     rows = open_held_out(file, private_key(key))
     with _predictions(file, old, new, rows) as (new_found, old_found):
         rows = rows or held_out_by_name(new_found, _name(file))
-        joined = join(rows, new_found, old_found, file.guarantee.facts.positive)
+        classes = speaks_of_classes(file.guarantee)
+        joined = join(rows, new_found, old_found, file.guarantee.facts.positive, classes)
+        before = None if old_found is None else old_found.path
+        joined = with_scores(joined, rows, file.guarantee, new_found.path, before)
         try:
             return take_step(file, rows, joined, release, current_commit(file.path.parent))
         except UsedUpError as error:

@@ -1,0 +1,103 @@
+"""Numbers beside a joined test set: scores for AUC, predicted and true numbers for RMSE."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from runner.ci.columns import read_columns, read_file
+from runner.ci.guarantee import Guarantee
+from runner.ci.metrics import metric_of
+from runner.ci.predictions import PREDICTION, HeldOut, Joined, aligned, digest
+from runner.errors import CannotRunError, InputError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+SCORE = "score"
+
+
+def speaks_of_classes(guarantee: Guarantee) -> bool:
+    """Whether predictions are classes: they are, unless only RMSE or AUC is asked for."""
+    return not _metrics(guarantee) <= {"auc", "rmse"}
+
+
+def with_scores(
+    joined: Joined, rows: HeldOut, guarantee: Guarantee, new: Path, old: Path | None
+) -> Joined:
+    """Add the numbers that a condition needs; as it is where it needs none.
+
+    For AUC the files have a column ``score``, higher for the positive class, or it is their only
+    column; for RMSE ``prediction`` is the number, as ``label`` is.
+
+    Raises:
+        InputError: If a column is missing, or the condition asks for what files can't give.
+        CannotRunError: If ids don't match, or a cell isn't a number.
+    """
+    metrics = _metrics(guarantee)
+    if not metrics & {"auc", "rmse"}:
+        return joined
+    _check(guarantee, metrics)
+    name, metric = (SCORE, "auc") if "auc" in metrics else (PREDICTION, "rmse")
+    found = [_numbers(rows, new, name, "the new model's")]
+    if f"{metric}(o)" in guarantee.condition.variables and old is not None:
+        found.append(_numbers(rows, old, name, "the old model's"))
+    tested = replace(
+        joined.tested, new_scores=found[0], old_scores=found[1] if len(found) > 1 else None
+    )
+    if metric == "rmse":
+        tested = replace(tested, labels=_labels(rows))
+    told = digest("scores", [joined.digest, *(part.tolist() for part in found)])
+    return replace(joined, tested=tested, digest=told)
+
+
+def _metrics(guarantee: Guarantee) -> set[str]:
+    """What is asked for, with ``accuracy`` for n and o; d is known from any predictions."""
+    names = guarantee.condition.variables - {"d"}
+    return {metric_of(name) or "accuracy" for name in names}
+
+
+def _check(guarantee: Guarantee, metrics: set[str]) -> None:
+    if "rmse" in metrics and metrics != {"rmse"}:
+        other = sorted(metrics - {"rmse"})[0]
+        raise InputError(
+            f"a condition on rmse has numbers for labels, and {other} needs classes; "
+            "put them in two files"
+        )
+    if "auc" in metrics and guarantee.facts.classes > 2:
+        raise InputError(
+            "auc of more than two classes needs scores for each of them, which a file's one column "
+            "doesn't hold; `runner.ci.judge` takes them as arrays"
+        )
+
+
+def _numbers(rows: HeldOut, path: Path, name: str, whose: str) -> NDArray[Any]:
+    found = read_columns(read_file(path), path, name)
+    values = aligned([*rows.ids, *(rows.pool or ())], found, f"{whose} {name}s")
+    return _parsed(values[: len(rows.ids)], path, name)
+
+
+def _labels(rows: HeldOut) -> NDArray[Any] | None:
+    if rows.labels is None:
+        return None
+    import numpy as np
+
+    known = [label for label in rows.labels if label is not None]
+    _parsed(known, None, "label")
+    return np.array([math.nan if label is None else float(label) for label in rows.labels])
+
+
+def _parsed(values: Sequence[str | None], path: Path | None, name: str) -> NDArray[Any]:
+    import numpy as np
+
+    try:
+        found = np.array([float(value or "") for value in values])
+    except ValueError:
+        found = np.array([math.nan])
+    if not np.isfinite(found).all():
+        # Which label it is stays unsaid.
+        raise CannotRunError(f"not each {name} is a number", file=path)
+    return found

@@ -1,0 +1,101 @@
+"""AUC, RMSE and F1 from files, by the command."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from runner.cli import main
+
+TERMS = """\
+reliability: 0.95
+mode: fp-free
+adaptivity: full
+steps: 3
+testset: {name: t, labels: labels.csv}
+"""
+
+
+def write(path: Path, **columns: Any) -> None:
+    names = ["id", *columns]
+    rows = zip(range(len(next(iter(columns.values())))), *columns.values(), strict=True)
+    with path.open("w", newline="") as file:
+        csv.writer(file).writerows([names, *rows])
+    path.chmod(0o600)
+
+
+def ran(folder: Path, condition: str, facts: str) -> int:
+    file = folder / "ci.yaml"
+    file.write_text(f"condition: {condition}\n{TERMS}{facts}\n")
+    arguments = ["--old", str(folder / "old.csv"), "--new", str(folder / "new.csv")]
+    with pytest.raises(SystemExit) as ended:
+        main(["ci", "test", str(file), *arguments])
+    return int(ended.value.code or 0)
+
+
+@pytest.fixture
+def scored(tmp_path: Path) -> Path:
+    rng = np.random.default_rng(0)
+    spam = rng.random(6000) < 0.4
+    write(tmp_path / "labels.csv", label=np.where(spam, "spam", "ham"))
+    for model, gap in (("old", 1.0), ("new", 3.0)):
+        scores = spam * gap + rng.normal(0, 1, 6000)
+        said = np.where(scores > gap / 2, "spam", "ham")
+        write(tmp_path / f"{model}.csv", prediction=said, score=scores)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("condition", "status"),
+    [
+        ("auc(n) > 0.9 +/- 0.04", 0),
+        ("auc(n) > 0.95 +/- 0.04", 1),
+        ("auc(n) - auc(o) > 0.05 +/- 0.1", 0),
+        ("f1(n) > 0.8 +/- 0.05 /\\ n - o > 0.05 +/- 0.1 /\\ auc(o) < 0.9 +/- 0.05", 0),
+        ("f1(n) / f1(o) > 1.5 +/- 0.1", 3),
+    ],
+)
+def test_scores_stand_beside_predictions(scored: Path, condition: str, status: int) -> None:
+    assert ran(scored, condition, "positive: spam") == status
+
+
+def test_other_scores_are_another_model(scored: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    condition = "auc(n) > 0.9 +/- 0.04"
+    assert ran(scored, condition, "positive: spam") == 0
+    text = (scored / "new.csv").read_text()
+    assert ran(scored, condition, "positive: spam") == 0
+    assert "step 1 of 3" in capsys.readouterr().out.splitlines()[-1]
+    lines = text.splitlines()
+    (scored / "new.csv").write_text("\n".join([*lines[:-1], lines[-1].rsplit(",", 1)[0] + ",9.5"]))
+    assert ran(scored, condition, "positive: spam") == 0
+    assert "step 2 of 3" in capsys.readouterr().out
+
+
+def test_numbers_for_rmse(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rng = np.random.default_rng(1)
+    truth = rng.uniform(20, 80, 20_000)
+    write(tmp_path / "labels.csv", label=truth)
+    write(tmp_path / "new.csv", prediction=truth + rng.normal(0, 4, len(truth)))
+    write(tmp_path / "old.csv", prediction=truth)
+    condition = "rmse(n) < 10 +/- 2"
+    assert ran(tmp_path, condition, "range: [30, 100]") == 3
+    assert "outside the stated range" in capsys.readouterr().err
+    assert ran(tmp_path, condition, "range: [0, 100]") == 0
+    assert "step 1 of 3" in capsys.readouterr().out
+    assert ran(tmp_path, condition, "range: [0, 99]") == 0
+    assert "step 2 of 3" in capsys.readouterr().out
+    assert ran(tmp_path, f"{condition} /\\ n > 0.5 +/- 0.1", "range: [0, 100]") == 2
+    assert "two files" in capsys.readouterr().err
+
+
+def test_scores_that_are_missing(scored: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write(scored / "new.csv", prediction=["spam"] * 6000)
+    assert ran(scored, "auc(n) > 0.9 +/- 0.04", "positive: spam") == 3
+    assert "not each score is a number" in capsys.readouterr().err
+    write(scored / "new.csv", prediction=["spam"] * 6000, confidence=[0.5] * 6000)
+    assert ran(scored, "auc(n) > 0.9 +/- 0.04", "positive: spam") == 2
+    assert "score" in capsys.readouterr().err
