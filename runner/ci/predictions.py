@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -52,11 +52,15 @@ class Joined:
     Attributes:
         pool: None where there is none, or where the pool is the test set.
         digest: Of both models' predictions, by id; the files' format and order don't matter.
+        predicted: The new model's classes, as text, in the order of ``tested``.
+        numbers: Class numbers by class.
     """
 
     tested: Rows
     pool: Rows | None
     digest: str
+    predicted: Sequence[str | None]
+    numbers: Mapping[str | None, int]
 
     @property
     def largest(self) -> int:
@@ -153,7 +157,7 @@ def join(
         number = None if positive is None else numbers.setdefault(positive, len(numbers))
         tested = Rows(tested.new, tested.old, labels, known, positive=number)
     pool = None if rows.pool is None else Rows(*(part[count:] for part in codes))
-    return Joined(tested, pool, told)
+    return Joined(tested, pool, told, columns[0][:count], numbers)
 
 
 def digest(what: str, content: Any) -> str:

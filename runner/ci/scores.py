@@ -21,8 +21,14 @@ SCORE = "score"
 
 
 def speaks_of_classes(guarantee: Guarantee) -> bool:
-    """Whether predictions are classes: they are, unless only RMSE or AUC is asked for."""
-    return not _metrics(guarantee) <= {"auc", "rmse"}
+    """Whether predictions are classes: they are, unless only RMSE or AUC is asked for.
+
+    Raises:
+        InputError: If the condition asks for what files can't give.
+    """
+    metrics = _metrics(guarantee)
+    _check(guarantee, metrics)
+    return not metrics <= {"auc", "rmse"}
 
 
 def with_scores(
@@ -34,13 +40,12 @@ def with_scores(
     column; for RMSE ``prediction`` is the number, as ``label`` is.
 
     Raises:
-        InputError: If a column is missing, or the condition asks for what files can't give.
+        InputError: If a column is missing.
         CannotRunError: If ids don't match, or a cell isn't a number.
     """
     metrics = _metrics(guarantee)
     if not metrics & {"auc", "rmse"}:
         return joined
-    _check(guarantee, metrics)
     name, metric = (SCORE, "auc") if "auc" in metrics else (PREDICTION, "rmse")
     found = [_numbers(rows, new, name, "the new model's")]
     if f"{metric}(o)" in guarantee.condition.variables and old is not None:

@@ -8,10 +8,12 @@ from pathlib import Path
 from runner.ci import account as lines
 from runner.ci.account import Account, Step
 from runner.ci.difference import measurement, upper_difference
+from runner.ci.earlier import keep, with_earlier
 from runner.ci.file import CiFile
 from runner.ci.guarantee import Guarantee
 from runner.ci.ledger import Ledger, locked
 from runner.ci.ledgers import check_rows_of, check_terms, ledger_path, open_account, used_up
+from runner.ci.metrics import RANK
 from runner.ci.plan import Plan, make_plan
 from runner.ci.predictions import HeldOut, Joined, digest
 from runner.ci.release import Release, more, release_cost
@@ -108,7 +110,12 @@ def _new_step(
     account = Account.of(ledger.records)
     if account.opened and account.ended:
         raise UsedUpError(f"no verdict: {used_up(account)}", ledger.path)
+    ranked = RANK in file.guarantee.condition.variables
+    if ranked:
+        joined = with_earlier(ledger.path, account.steps, rows, joined)
     plan, judgement = _judgement(file, account.revealed, rows, joined)
+    if ranked:
+        keep(ledger.path, inputs, rows, joined)
     if not account.opened:
         open_account(ledger, file, rows)
     told = file.guarantee.reuse.kind != "none"
@@ -140,6 +147,8 @@ def _repeated(
     if step.sealed is not None or (told and release == "bit"):
         return None
     before = Account.of(ledger.records[: step.record])
+    if RANK in file.guarantee.condition.variables:
+        joined = with_earlier(ledger.path, before.steps, rows, joined)
     plan, judgement = _judgement(file, before.revealed, rows, joined)
     if told and step.passed is not judgement.passed:
         raise CannotRunError(
