@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,7 +10,7 @@ from typing import Any
 
 from runner.mlbench.setting import Setting
 from runner.mlbench.study import Task
-from runner.store import OUTCOMES, Store
+from runner.store import OUTCOMES, Group, Store, read_plan
 
 
 @dataclass(frozen=True)
@@ -199,7 +198,7 @@ class ProgressReader:
 
 
 def _read(store: Store, run: Mapping[str, Any]) -> Progress:
-    groups = json.loads(run["plan"] or "[]")
+    groups = read_plan(run["plan"])
     rows = store.query(_FOUND, {"run_id": run["run_id"], **_places(groups)}).to_pylist()
     setting = Setting.from_json(run["setting"])
     began = [row["began"] for row in rows if row["began"] is not None]
@@ -217,23 +216,23 @@ def _read(store: Store, run: Mapping[str, Any]) -> Progress:
     )
 
 
-def _places(groups: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
+def _places(groups: Sequence[Group]) -> dict[str, list[Any]]:
     """Where each pair's keys stand among the planned ones."""
     ends = [0]
     for group in groups:
-        ends.append(ends[-1] + group["keys"])
+        ends.append(ends[-1] + group.keys)
     return {
         "first": ends[:-1],
         "end": ends[1:],
-        "folds": [group["folds"] for group in groups],
-        "repeats": [group["repeats"] for group in groups],
-        "configurations": [len(group.get("configuration_ids") or []) for group in groups],
-        "ids": [group.get("configuration_ids") or [] for group in groups],
+        "folds": [group.folds for group in groups],
+        "repeats": [group.repeats for group in groups],
+        "configurations": [len(group.configuration_ids) for group in groups],
+        "ids": [list(group.configuration_ids) for group in groups],
     }
 
 
 def _pairs(
-    groups: Sequence[Mapping[str, Any]], setting: Setting, rows: Iterable[Mapping[str, Any]]
+    groups: Sequence[Group], setting: Setting, rows: Iterable[Mapping[str, Any]]
 ) -> Iterable[Pair]:
     tasks = {task.name: task for task in setting.tasks}
     found: dict[int, dict[int, Configured]] = {}
@@ -242,12 +241,12 @@ def _pairs(
             found.setdefault(row["pair"], {})[row["id"]] = _configured(row)
     for number, group in enumerate(groups):
         yield Pair(
-            task=tasks.get(group["task"], Task(group["task"])),
-            system=group["system"],
-            folds=group["folds"],
-            repeats=group["repeats"],
-            planned=group["keys"],
-            ids=tuple(group.get("configuration_ids") or ()),
+            task=tasks.get(group.task, Task(group.task)),
+            system=group.system,
+            folds=group.folds,
+            repeats=group.repeats,
+            planned=group.keys,
+            ids=group.configuration_ids,
             found=found.get(number, {}),
         )
 
@@ -265,17 +264,10 @@ def _configured(row: Mapping[str, Any]) -> Configured:
     )
 
 
-def _refits(
-    groups: Sequence[Mapping[str, Any]], setting: Setting, rows: Sequence[Mapping[str, Any]]
-) -> Refits:
+def _refits(groups: Sequence[Group], setting: Setting, rows: Sequence[Mapping[str, Any]]) -> Refits:
     untested = {task.name for task in setting.tasks if task.untested}
     return Refits(
-        planned=sum(
-            # Runs of earlier versions wanted the selected configuration's, and didn't say so.
-            group["repeats"] * group.get("refits", 1)
-            for group in groups
-            if group["task"] not in untested
-        ),
+        planned=sum(group.repeats * group.refits for group in groups if group.task not in untested),
         done=sum(row["done"] for row in rows),
         outcomes=_total(map(_outcomes, rows)),
     )

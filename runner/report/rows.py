@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -13,7 +12,7 @@ import pyarrow as pa
 from runner.errors import InputError, suggestion
 from runner.mlbench.setting import Setting
 from runner.report.groups import Flags, Floats, Ints, Texts, encode_texts
-from runner.store import Store
+from runner.store import Group, Store, read_plan
 
 STAGES = ("cv", "test", "external")
 
@@ -140,8 +139,7 @@ def load(store: Store, run_id: str | None = None) -> Rows:
     run_id = find_run(store, run_id)
     (run,) = store.query(_RUN, {"run_id": run_id}).to_pylist()
     untested = {task.name for task in Setting.from_json(run["setting"]).tasks if task.untested}
-    groups = json.loads(run["plan"] or "[]")
-    pairs = tuple(_pair(group, untested=group["task"] in untested) for group in groups)
+    pairs = tuple(_pair(group, untested=group.task in untested) for group in read_plan(run["plan"]))
     found = encode_texts(store.query(_ROWS, {"run_id": run_id}), _TEXTS)
     table = _described(_placed(found, pairs))
     return Rows(run_id, run["study"] or "", run["ended_at"] is not None, pairs, table)
@@ -163,14 +161,14 @@ def find_run(store: Store, run_id: str | None = None) -> str:
     return run_id
 
 
-def _pair(group: Mapping[str, Any], *, untested: bool) -> Pair:
+def _pair(group: Group, *, untested: bool) -> Pair:
     return Pair(
-        task=group["task"],
-        system=group["system"],
-        folds=group["folds"],
-        repeats=group["repeats"],
-        planned=group["keys"],
-        configuration_ids=tuple(group.get("configuration_ids") or ()),
+        task=group.task,
+        system=group.system,
+        folds=group.folds,
+        repeats=group.repeats,
+        planned=group.keys,
+        configuration_ids=group.configuration_ids,
         untested=untested,
     )
 

@@ -18,6 +18,7 @@ from runner.store import schema
 from runner.store.check import Problem, problems
 from runner.store.export import export_view, read_predictions
 from runner.store.merge import Merged, merge_attempts, merge_rows
+from runner.store.plan import Wanted, write_plan
 from runner.store.repair import Repaired, repair_table
 from runner.store.reuse import Reuse, plan_reuse
 from runner.store.tables import DamageError, Table, alone
@@ -28,30 +29,6 @@ COMMITS_BETWEEN_COMPACTIONS = 200
 _UNFIT = frozenset("*?[]\\^|%")
 _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]+:/")
 _ADVICE = "give a folder of results, or a new one"
-
-
-@dataclass(frozen=True)
-class Wanted:
-    """The evaluations that a run wants of one system on one task.
-
-    Attributes:
-        folds: Folds in which each configuration is scored.
-        repeats: How often each of them.
-        keys: The keys in the store under which its evaluations (of stage cv) are found; where a
-            row made with other versions serves, that row's key. By repeat, configuration, fold.
-        configuration_ids: The number that each configuration has in this run: a row made for a
-            study whose own system had another grid may hold another.
-        refits: How many of its configurations, once selected, are wanted on the test rows, each
-            as often as ``repeats``.
-    """
-
-    task: str
-    system: str
-    folds: int
-    keys: tuple[str, ...]
-    repeats: int = 1
-    configuration_ids: tuple[int, ...] = ()
-    refits: int = 1
 
 
 @dataclass(frozen=True)
@@ -174,24 +151,12 @@ class Store:
 
     def begin_run(self, run: Run) -> None:
         """Records that a run starts and which evaluations it wants."""
-        groups = [
-            {
-                "task": group.task,
-                "system": group.system,
-                "folds": group.folds,
-                "repeats": group.repeats,
-                "configuration_ids": list(group.configuration_ids),
-                "refits": group.refits,
-                "keys": len(group.keys),
-            }
-            for group in run.planned
-        ]
         self._append_run(
             run_id=run.run_id,
             study=run.study,
             config=run.config,
             planned_keys=[key for group in run.planned for key in group.keys],
-            plan=json.dumps(groups, sort_keys=True),
+            plan=write_plan(run.planned),
             command=run.command,
             started_at=run.started_at,
             versions=json.dumps(dict(run.versions), sort_keys=True),

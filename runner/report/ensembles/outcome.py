@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +12,7 @@ from runner.ensemble.setting import MetataskFacts, Setting, TechniqueFacts
 from runner.errors import InputError
 from runner.report.page import run_facts
 from runner.report.rows import find_run
-from runner.store import Store
+from runner.store import Store, read_plan
 
 COLUMNS = (
     "outcome",
@@ -164,8 +163,8 @@ def load_outcome(store: Store, run_id: str | None = None) -> Outcome | None:
     setting = Setting.from_json(run["setting"])
     if setting is None:
         return None
-    groups = json.loads(run["plan"] or "[]")
-    owners = [(g["task"], g["system"]) for g in groups for _ in range(g["keys"])]
+    groups = read_plan(run["plan"])
+    owners = [(group.task, group.system) for group in groups for _ in range(group.keys)]
     rows = store.query(_ROWS, {"run_id": run_id}).to_pylist()
     if len(owners) < len(rows):
         raise InputError(f"the plan of run {run_id} is damaged", file=store.path)
@@ -178,7 +177,7 @@ def load_outcome(store: Store, run_id: str | None = None) -> Outcome | None:
         finished=run["ended_at"] is not None,
         setting=setting,
         planned=len(owners),
-        folds={group["task"]: group["folds"] for group in groups},
+        folds={group.task: group.folds for group in groups},
         evaluations=evaluations,
         facts=tuple(run_facts(store, run_id, letters)),
     )
