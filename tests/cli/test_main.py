@@ -25,6 +25,7 @@ COMMANDS = [
     ["ci"],
     ["ci", "size"],
     ["ci", "drift"],
+    ["ci", "time"],
     ["data"],
     ["data", "list"],
     ["data", "show"],

@@ -15,6 +15,7 @@ _COMMANDS = {
     "seal": "runner.cli.ci.seal",
     "open": "runner.cli.ci.open",
     "drift": "runner.cli.ci.drift",
+    "time": "runner.cli.ci.time",
 }
 
 

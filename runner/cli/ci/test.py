@@ -50,6 +50,13 @@ class _Outputs:
     type=click.Path(path_type=Path),
     help="The new model's.  [default: `script` writes both]",
 )
+@click.option(
+    "--results",
+    type=click.Path(path_type=Path),
+    help="Judge models of this study by its stored test predictions: --old and --new are then "
+    "SYSTEM or SYSTEM:CONFIGURATION.",
+)
+@click.option("--task", help="Which of the study's tasks.  [default: the only one]")
 @options.LABELS
 @options.LEDGER
 @options.KEY
@@ -73,6 +80,8 @@ def command(
     file: Path,
     old: Path | None,
     new: Path | None,
+    results: Path | None,
+    task: str | None,
     labels: Path | None,
     ledger: Path | None,
     key: Path | None,
@@ -98,11 +107,35 @@ def command(
     outputs = _Outputs(as_json, junit, summary)
     outputs.check()
     release = _release(found, reveal)
-    with _told_when_refused(found, outputs), _rows_to_label_written(to_label):
-        taken = _take(found, key, old, new, release)
+    with (
+        _told_when_refused(found, outputs),
+        _rows_to_label_written(to_label),
+        _stored(found, results, task, old, new) as (old_file, new_file),
+    ):
+        taken = _take(found, key, old_file, new_file, release)
     _tell(found, taken, release, outputs)
     _send(found, taken)
     raise click.exceptions.Exit(1 if taken.passed is False else 0)
+
+
+@contextmanager
+def _stored(
+    file: CiFile, results: Path | None, task: str | None, old: Path | None, new: Path | None
+) -> Iterator[tuple[Path | None, Path | None]]:
+    """The files of old and new predictions, taken from a study's results where one is named."""
+    from runner.ci.stored import Model, stored_predictions
+
+    if results is None:
+        if task is not None:
+            raise click.UsageError("--task is one of a study: give its --results")
+        yield old, new
+        return
+    if new is None:
+        raise click.UsageError("--results needs --new, a system of the study")
+    models = [Model.named(str(name)) for name in (new, old) if name is not None]
+    positive = file.guarantee.facts.positive
+    with stored_predictions(results, models, task, positive) as files:
+        yield files[1] if old is not None else None, files[0]
 
 
 def _release(file: CiFile, reveal: str | None) -> Release:
