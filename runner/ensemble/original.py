@@ -19,7 +19,7 @@ import numpy as np
 from runner.ensemble.best import SingleBest
 from runner.ensemble.features import ORIGINAL_ENCODING, encode
 from runner.ensemble.protocols import Run, part, run, technique_seed
-from runner.ensemble.registry import Listing
+from runner.ensemble.registry import TECHNIQUES, Listing
 from runner.ensemble.selection import EnsembleSelection
 from runner.ensemble.technique import Oracle, Part, Technique
 from runner.metatask.metatask import Metatask
@@ -153,8 +153,6 @@ def _of_the_paper(
 
 
 def _made(name: str, state: np.random.RandomState) -> Technique | Oracle:
-    from runner.ensemble.registry import TECHNIQUES
-
     if name == "SBA":
         return OriginalSingleBest("hard_auc")
     if name == "ES":

@@ -83,7 +83,7 @@ def halves(
         second = (metatask.tested, tested)
     elif protocol == CORRECTED:
         y = metatask.labels[metatask.tested.rows[tested]]
-        into_first = stratified_half(y, fingerprint(seed, metatask.name, fold))
+        into_first = stratified_half(y, seed_of(seed, metatask.name, fold))
         first = (metatask.tested, tested[into_first])
         second = (metatask.tested, tested[~into_first])
     else:
@@ -117,7 +117,7 @@ def stratified_half(y: np.ndarray, seed: int) -> np.ndarray:
     return first
 
 
-def fingerprint(*parts: str | int) -> int:
+def seed_of(*parts: str | int) -> int:
     """A seed below 2^32 that is the same wherever the same words and numbers are given."""
     digest = hashlib.sha256(json.dumps(parts).encode()).digest()
     return int.from_bytes(digest[:4], "little")
@@ -125,7 +125,7 @@ def fingerprint(*parts: str | int) -> int:
 
 def technique_seed(seed: int, task: str, fold: int, technique: str) -> int:
     """The seed of a technique on a fold, whatever else runs before it."""
-    return fingerprint(seed, task, fold, technique)
+    return seed_of(seed, task, fold, technique)
 
 
 def run(technique: Technique | Oracle, fit: Part, score: Part) -> Run:

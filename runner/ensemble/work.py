@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from statistics import median
 from time import perf_counter
@@ -13,9 +14,10 @@ from runner.ensemble.choice import Choice
 from runner.ensemble.original import Asked, initial_state
 from runner.ensemble.original import simulate as simulate_original
 from runner.ensemble.protocols import Run, halves, run, score, technique_seed
-from runner.ensemble.technique import Answer, Oracle
+from runner.ensemble.technique import Answer, Oracle, Part
 from runner.ensemble.transport import Place
 from runner.metatask import Metatask
+from runner.metrics import one_hot
 from runner.sandbox import Report
 from runner.timing import retime
 
@@ -180,7 +182,7 @@ def _predictions(
     names = np.array(classes)
     confidences = answer.confidences
     if confidences is None:
-        confidences = np.eye(len(classes))[answer.predictions]
+        confidences = one_hot(answer.predictions, len(classes))
     return {
         "row_ids": rows.astype(np.int32),
         "classes": names,
@@ -191,10 +193,6 @@ def _predictions(
 
 def _toy_run(choice: Choice) -> None:
     """Run a technique on a few made rows; what fails on them may work on real ones."""
-    from contextlib import suppress
-
-    from runner.ensemble.technique import Part
-
     random = np.random.default_rng(0)
     y = np.arange(12, dtype=np.int16) % 2
     confidences = random.dirichlet([1.0, 1.0], (2, 12))
