@@ -13,6 +13,7 @@ import click
 
 from runner.cli.failures import raise_failures
 from runner.cli.main import INTERRUPTED, resume_hint
+from runner.cli.openml import at_once_option, per_second_option, suites_option, tasks_option
 from runner.errors import InputError
 
 if TYPE_CHECKING:
@@ -22,24 +23,10 @@ if TYPE_CHECKING:
 
 @click.command("fetch")
 @click.argument("study", required=False, type=click.Path(path_type=Path))
-@click.option(
-    "--openml-task", "tasks", type=int, multiple=True, metavar="ID", help="A task of OpenML's."
-)
-@click.option("--openml-suite", "suites", multiple=True, metavar="ID", help="All tasks of a suite.")
-@click.option(
-    "--per-second",
-    type=click.FloatRange(min=0, min_open=True),
-    default=5.0,
-    show_default=True,
-    help="Requests to the server a second.",
-)
-@click.option(
-    "--at-once",
-    type=click.IntRange(min=1),
-    default=4,
-    show_default=True,
-    help="Requests to the server at the same time.",
-)
+@tasks_option
+@suites_option
+@per_second_option
+@at_once_option
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
 def fetch(
     study: Path | None,

@@ -14,6 +14,7 @@ import click
 from runner.cli.failures import raise_failures
 from runner.cli.folder import Folder
 from runner.cli.main import INTERRUPTED, resume_hint
+from runner.cli.openml import at_once_option, per_second_option, suites_option, tasks_option
 from runner.errors import InputError
 
 if TYPE_CHECKING:
@@ -28,10 +29,8 @@ _METRIC = re.compile(r"\w+")
 
 
 @click.command("build")
-@click.option(
-    "--openml-task", "tasks", type=int, multiple=True, metavar="ID", help="A task of OpenML's."
-)
-@click.option("--openml-suite", "suites", multiple=True, metavar="ID", help="All tasks of a suite.")
+@tasks_option
+@suites_option
 @click.option(
     "--from-specification",
     "specification",
@@ -84,20 +83,8 @@ _METRIC = re.compile(r"\w+")
     show_default=True,
     help="The Ray cluster that reads the files: local, auto or host:port.",
 )
-@click.option(
-    "--per-second",
-    type=click.FloatRange(min=0, min_open=True),
-    default=5.0,
-    show_default=True,
-    help="Requests to the server a second.",
-)
-@click.option(
-    "--at-once",
-    type=click.IntRange(min=1),
-    default=4,
-    show_default=True,
-    help="Requests to the server at the same time.",
-)
+@per_second_option
+@at_once_option
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
 def command(
     tasks: tuple[int, ...],

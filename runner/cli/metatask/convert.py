@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 import click
 
+from runner.cli.metatask.metatasks import metatasks_argument
+
 if TYPE_CHECKING:
     from runner.metatask.formats import Format
 
 
 @click.command("convert")
-@click.argument(
-    "metatasks", metavar="IN...", nargs=-1, required=True, type=click.Path(path_type=Path)
-)
+@metatasks_argument
 @click.option(
     "--output", type=click.Path(path_type=Path), required=True, help="The folder to write into."
 )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from runner.cli.metatask.metatasks import metatasks_argument
 from runner.errors import InputError
 
 if TYPE_CHECKING:
@@ -17,9 +18,7 @@ if TYPE_CHECKING:
 
 
 @click.command("filter")
-@click.argument(
-    "metatasks", metavar="IN...", nargs=-1, required=True, type=click.Path(path_type=Path)
-)
+@metatasks_argument
 @click.option(
     "--output", type=click.Path(path_type=Path), required=True, help="The folder to write into."
 )

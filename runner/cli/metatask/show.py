@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from runner.cli.metatask.metatasks import metatasks_argument
+
 if TYPE_CHECKING:
     from runner.metatask import Metatask, Model
 
 
 @click.command("show")
-@click.argument(
-    "metatasks", metavar="IN...", nargs=-1, required=True, type=click.Path(path_type=Path)
-)
+@metatasks_argument
 @click.option("--models", "with_models", is_flag=True, help="Each model with its findings.")
 @click.option("--verify", is_flag=True, help="Compare the content with its fingerprint.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
