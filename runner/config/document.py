@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ruamel.yaml import YAML
+from ruamel.yaml.composer import ComposerError
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from ruamel.yaml.reader import ReaderError
@@ -103,6 +104,17 @@ def _read(path: Path, what: str) -> str:
 def _composed(path: Path, text: str) -> Node | None:
     try:
         root: Node | None = YAML(typ="safe", pure=True).compose(text)
+    except ComposerError as error:
+        line = None if error.problem_mark is None else error.problem_mark.line + 1
+        if error.context != "expected a single document in the stream":
+            what = _one_line(error.problem or error.context or "it can't be parsed")
+            raise InputError(f"is not valid YAML: {what}", file=path, line=line) from None
+        raise InputError(
+            "a second document begins here; a file holds one: leave out the `---`, or write two "
+            "files",
+            file=path,
+            line=line,
+        ) from None
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         what = error.problem or error.context or "it can't be parsed"

@@ -17,10 +17,10 @@ _EXPECTED = {
     "dict_type": "keys and values",
     "finite_number": "a finite number",
     "float_type": "a number",
-    "greater_than": "above {gt:g}",
+    "greater_than": "above {gt}",
     "greater_than_equal": "at least {ge}",
     "int_type": "a whole number",
-    "less_than": "below {lt:g}",
+    "less_than": "below {lt}",
     "less_than_equal": "at most {le}",
     "list_type": "a list",
     "model_type": "keys and values",
@@ -87,7 +87,7 @@ class Problems:
                 if expected is None:
                     self.add(place, f"{label}: {details['msg']}")
                 else:
-                    right = expected.format(**details.get("ctx", {}))
+                    right = expected.format(**_written(details.get("ctx", {})))
                     self.add(place, f"{label} must be {right}, not {shown(details['input'])}")
 
 
@@ -103,6 +103,14 @@ def shown(value: object) -> str:
         return "a list"
     text = repr(value)
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
+
+
+def _written(limits: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Limits as a person writes them: whole numbers without a point."""
+    return {
+        name: int(limit) if isinstance(limit, float) and limit.is_integer() else limit
+        for name, limit in limits.items()
+    }
 
 
 def _names(keys: type[BaseModel]) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
@@ -20,6 +21,8 @@ _MOST_MEMORY = 2**62
 _UNLIMITED: Any = None
 TIMINGS = ("packed", "exclusive")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_LONGEST_NAME = 100
+"""Names become files' names, two of them in one, of which 255 bytes are allowed."""
 
 
 def memory_bytes(value: Any) -> int:
@@ -70,22 +73,28 @@ def safe_name(value: str) -> str:
             f"may hold letters, digits, '.', '_' and '-' and starts with a letter or digit, "
             f"unlike {value!r}"
         )
+    if len(value) > _LONGEST_NAME:
+        raise ValueError(f"has {len(value)} characters; {_LONGEST_NAME} are the most")
     return value
 
 
 def known_timing(value: Any) -> Any:
     if value not in TIMINGS:
-        hint = f": {suggestion(value, TIMINGS)}" if isinstance(value, str) else ""
-        raise ValueError(f"must be 'packed' or 'exclusive', not {value!r}{hint}")
+        raise ValueError(f"must be 'packed' or 'exclusive', not {value!r}{_near(value, TIMINGS)}")
     return value
+
+
+def _near(value: Any, valid: Sequence[str]) -> str:
+    """The nearest of valid names, which a message has listed already; nothing where none is."""
+    hint = suggestion(value, valid) if isinstance(value, str) else ""
+    return f": {hint}" if hint.startswith("did you mean") else ""
 
 
 def _sweep(value: Any) -> Any:
     if value == "ensembles":
         raise ValueError("must be 'sweep': `runner metatask simulate` runs studies of ensembles")
     if value != "sweep":
-        hint = f": {suggestion(value, ['sweep'])}" if isinstance(value, str) else ""
-        raise ValueError(f"must be 'sweep', not {value!r}{hint}")
+        raise ValueError(f"must be 'sweep', not {value!r}{_near(value, ['sweep'])}")
     return value
 
 
@@ -99,6 +108,16 @@ def _refits(value: Any) -> Any:
         "must be how many of each system's configurations are fitted again, at least 1, or all, "
         f"not {value!r}"
     )
+
+
+def _two_columns(value: Any) -> Any:
+    names = value if isinstance(value, list) else []
+    if len(names) != 2 or names[0] == names[1] or not all(names):
+        raise ValueError(
+            "must be two different names, of the column of rows and that of probabilities, such "
+            f"as [id, target], not {value!r}"
+        )
+    return value
 
 
 class _Keys(BaseModel):
@@ -134,7 +153,7 @@ class FileTaskKeys(_TaskKeys):
     test: str | None = Field(default=None, min_length=1)
     categorical: list[str] = []
     id: str | None = Field(default=None, min_length=1)
-    submission: Annotated[list[str], Field(min_length=2, max_length=2)] | None = None
+    submission: Annotated[list[str], BeforeValidator(_two_columns)] | None = None
 
 
 class BundledTaskKeys(_TaskKeys):

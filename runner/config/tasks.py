@@ -18,7 +18,7 @@ from runner.data import (
     split,
 )
 from runner.errors import InputError, suggestion
-from runner.mlbench.leaderboard import Leaderboard, read_leaderboard
+from runner.mlbench.leaderboard import AUC_BOUNDS, Leaderboard, read_leaderboard
 
 _KEYS = {BundledSource: "sklearn", FileSource: "file", OpenmlSource: "openml"}
 
@@ -71,7 +71,7 @@ def load_leaderboard(study: SweepStudy, index: int) -> Leaderboard | None:
         near = sorted(path.name for path in file.parent.glob("*.csv"))
         hint = f": {suggestion(file.name, near)}" if near else ""
         raise problem("leaderboard", f"there is no leaderboard {file}{hint}")
-    found = read_leaderboard(file, winning=competition.winning)
+    found = read_leaderboard(file, winning=competition.winning, bounds=AUC_BOUNDS)
     if competition.teams is None:
         return found
     if competition.teams < found.teams:

@@ -18,6 +18,9 @@ from runner.errors import InputError, suggestion
 
 # Best first: the private leaderboard is the one that decides a competition.
 _SCORE = (r"private.*", r".*score.*", r"public.*", r"auc|auroc|roc ?auc")
+AUC_BOUNDS = (0.0, 1.0)
+"""Between which a leaderboard's scores lie that an AUC is ranked among."""
+
 _TEAM = r"team ?(id|name)?"
 _RANK = r"rank"
 
@@ -116,6 +119,7 @@ def read_leaderboard(
     teams: int | None = None,
     winning: float | None = None,
     higher_is_better: bool = True,
+    bounds: tuple[float, float] | None = None,
 ) -> Leaderboard:
     """Reads a CSV file with a header line and one score a team.
 
@@ -129,6 +133,7 @@ def read_leaderboard(
         teams: How many took part, where the file lacks some.
         winning: The winning code's score, where it isn't the best one's.
         higher_is_better: Of two scores.
+        bounds: The least and the greatest score that the measure can have; None for any.
 
     Raises:
         InputError: With file and line, for a file that isn't so.
@@ -137,6 +142,8 @@ def read_leaderboard(
     names, rows = _read(path)
     index = _score_column(path, names, column)
     found = [(line, _score(path, line, row, index, names[index])) for line, row in rows]
+    if bounds is not None:
+        _check_bounds(path, found, bounds)
     rank = _find(names, _RANK)
     if rank is not None:
         ranks = [row[rank] for _, row in rows]
@@ -228,6 +235,17 @@ def _number(text: str) -> float | None:
         return float(text)
     except ValueError:
         return None
+
+
+def _check_bounds(
+    path: Path, scores: Sequence[tuple[int, float]], bounds: tuple[float, float]
+) -> None:
+    least, greatest = bounds
+    for line, score in scores:
+        if not least <= score <= greatest:
+            raise InputError(
+                f"the score {score:g} isn't from {least:g} to {greatest:g}", file=path, line=line
+            )
 
 
 def _check_order(
