@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import uuid
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from runner.errors import InputError
+from runner.replacing import replacing
 from runner.store.damage import refusing_damage
 from runner.store.reading import read_rows
 from runner.store.scan import identifier, places, quoted, work_connection
@@ -33,23 +33,20 @@ def export_view(table: Table, view: str, path: Path, style: str) -> int:
     Args:
         table: Which holds the view's rows.
     """
-    if path.is_dir():
-        raise InputError("this is a folder; name a file", file=path)
-    if not path.parent.is_dir():
-        raise InputError(f"there is no folder {path.parent}", file=path)
-    # Beside the file, so that taking its place is one step.
-    part = path.with_name(f".{path.name}.{uuid.uuid4().hex[:8]}")
-    try:
-        with refusing_damage(table), work_connection() as connection:
-            create_views(connection, {table.name: table})
-            if view == "predictions":
-                rows = _write_predictions(connection, table, part, style)
-            else:
-                rows = _copy(connection, view, part, style)
-        os.replace(part, path)
-    finally:
-        part.unlink(missing_ok=True)
-    return rows
+    folder = path.resolve().parent
+    if not folder.is_dir():
+        raise InputError(f"there is no folder {folder}", file=path)
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise InputError(f"the folder {folder} is read-only", file=path)
+    with (
+        replacing(path) as part,
+        refusing_damage(table),
+        work_connection() as connection,
+    ):
+        create_views(connection, {table.name: table})
+        if view == "predictions":
+            return _write_predictions(connection, table, part, style)
+        return _copy(connection, view, part, style)
 
 
 def read_predictions(table: Table, keys: Sequence[str]) -> Iterator[pa.RecordBatch]:
