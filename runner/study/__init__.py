@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from runner.study.options import Options, Outlook, StudySummary
-from runner.study.run import StudyFile, StudyRun, StudySource, Subject, Workload
+from runner.study.run import StudyRun
 from runner.study.served import Served, find_served, stored_key, version_notes
+from runner.study.subject import StudyFile, StudySource, Subject, Workload
 from runner.study.versions import environment_versions, library_versions
 
 __all__ = [
