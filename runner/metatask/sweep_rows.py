@@ -10,7 +10,7 @@ from typing import Any
 
 from runner.errors import InputError, suggestion
 from runner.selection import Scored, Selection, summarise
-from runner.store import Store
+from runner.store import Group, Store, read_plan
 
 _RUNS = """
 select run_id from runs where len(planned_keys) > 0
@@ -51,19 +51,19 @@ class SweepRun:
     Attributes:
         config: The text of the study's file.
         config_path: Where that was; None where nobody recorded it.
-        groups: Of its plan, as docs/results.md says.
+        groups: Of its plan, in its order.
     """
 
     run_id: str
     study: str
     config: str
     config_path: Path | None
-    groups: tuple[Mapping[str, Any], ...]
+    groups: tuple[Group, ...]
 
     @property
     def tasks(self) -> tuple[str, ...]:
         """The names of its tasks, in the study's order."""
-        return tuple(dict.fromkeys(group["task"] for group in self.groups))
+        return tuple(dict.fromkeys(group.task for group in self.groups))
 
 
 @dataclass(frozen=True)
@@ -125,13 +125,12 @@ def read_run(store: Store, run_id: str | None = None) -> SweepRun:
         raise InputError(f"there is no run {run_id}: {suggestion(run_id, known)}", file=store.path)
     name = run_id or known[0]
     (row,) = store.query(_RUN, {"run_id": name}).to_pylist()
-    groups = tuple(json.loads(row["plan"] or "[]"))
     run = SweepRun(
         name,
         row["study"] or "",
         row["config"] or "",
         None if row["config_path"] is None else Path(row["config_path"]),
-        groups,
+        read_plan(row["plan"]),
     )
     if _is_of_ensembles(row["setting"]):
         raise InputError(
@@ -156,8 +155,8 @@ def read_candidates(store: Store, run: SweepRun, task: str) -> Candidates:
     asked = {
         "run_id": run.run_id,
         "first": [first for first, _ in places],
-        "end": [first + group["keys"] for first, group in places],
-        "systems": [group["system"] for _, group in places],
+        "end": [first + group.keys for first, group in places],
+        "systems": [group.system for _, group in places],
     }
     rows = store.query(_ROWS, asked).to_pylist()
     cv = [row for row in rows if row["stage"] == "cv"]
@@ -174,7 +173,7 @@ def read_candidates(store: Store, run: SweepRun, task: str) -> Candidates:
         by_number = _by_number(cv, first, group)
         complete = list(_complete(group, by_number, tests))
         found += ((turn, candidate) for candidate in complete)
-        incomplete += len(group.get("configuration_ids") or by_number) - len(complete)
+        incomplete += len(group.configuration_ids or by_number) - len(complete)
     found.sort(key=lambda one: (-one[1].mean, one[0], one[1].configuration_id))
     return Candidates(
         cv[0]["task_fingerprint"],
@@ -184,36 +183,34 @@ def read_candidates(store: Store, run: SweepRun, task: str) -> Candidates:
     )
 
 
-def _places(
-    groups: Sequence[Mapping[str, Any]], task: str
-) -> Iterator[tuple[int, Mapping[str, Any]]]:
+def _places(groups: Sequence[Group], task: str) -> Iterator[tuple[int, Group]]:
     """The task's groups, each with the place of its first key among those planned."""
     first = 0
     for group in groups:
-        if group["task"] == task:
+        if group.task == task:
             yield first, group
-        first += group["keys"]
+        first += group.keys
 
 
 def _by_number(
-    rows: Sequence[Mapping[str, Any]], first: int, group: Mapping[str, Any]
+    rows: Sequence[Mapping[str, Any]], first: int, group: Group
 ) -> dict[int, list[Mapping[str, Any]]]:
     """A group's rows by their configuration's number in the run.
 
     Its keys stand by repeat, configuration, fold.
     """
-    ids: Sequence[int] = group.get("configuration_ids") or ()
+    ids = group.configuration_ids
     found: dict[int, list[Mapping[str, Any]]] = {}
     for row in rows:
         place = row["place"] - first
-        if 0 <= place < group["keys"]:
-            known = ids[place // group["folds"] % len(ids)] if ids else row["configuration_id"]
+        if 0 <= place < group.keys:
+            known = ids[place // group.folds % len(ids)] if ids else row["configuration_id"]
             found.setdefault(known, []).append(row)
     return found
 
 
 def _complete(
-    group: Mapping[str, Any],
+    group: Group,
     by_number: Mapping[int, Sequence[Mapping[str, Any]]],
     tests: Mapping[tuple[str, str], Mapping[str, Any]],
 ) -> Iterator[Candidate]:
@@ -223,9 +220,9 @@ def _complete(
         for number, rows in by_number.items()
         for row in rows
     )
-    for number, selection in summarise(scored, group["folds"], group["repeats"]).items():
+    for number, selection in summarise(scored, group.folds, group.repeats).items():
         if selection is not None:
-            yield _candidate(group["system"], selection, by_number[number], tests)
+            yield _candidate(group.system, selection, by_number[number], tests)
 
 
 def _candidate(
