@@ -166,6 +166,8 @@ def _rmse(clause: Clause, rows: Rows, model: str, facts: Facts) -> float:
     labels = rows.labels
     assert labels is not None
     for values, what in ((labels, "labels"), (predicted, "predictions")):
+        if values.dtype.kind not in "iuf":
+            raise InputError(f"`{clause.text}` needs {what} that are numbers")
         outside = int(((values < low) | (values > high)).sum())
         if outside:
             raise CannotRunError(

@@ -98,4 +98,6 @@ def share_width(metric: str, half_width: float, limit: float | None = None) -> f
     below = limit - half_width
     if below >= 0:
         return to_share(metric, limit) - to_share(metric, below)
-    return to_share(metric, min(1.0, limit + half_width)) - to_share(metric, limit)
+    above = limit + half_width
+    # Beyond both ends nothing can be estimated, so any number of rows is enough.
+    return 1.0 if above > 1 else to_share(metric, above) - to_share(metric, limit)

@@ -86,6 +86,11 @@ def test_a_share_known_so_well_tells_f1_as_well_as_asked(limit: float | None) ->
             assert to_metric("f1", share - width) >= value - 0.02 - 1e-12
 
 
+def test_a_tolerance_beyond_both_ends_asks_for_nothing() -> None:
+    assert share_width("f1", 1.5, 1.0) == share_width("f1", 0.6, 0.5) == 1
+    assert share_width("f1", 0.6, 0.1) == pytest.approx(to_share("f1", 0.7) - to_share("f1", 0.1))
+
+
 @pytest.mark.parametrize(
     ("positives", "negatives", "ours", "mcdiarmid"),
     [(100, 100, 0.1358, 0.1921), (500, 500, 0.0607, 0.0859), (50, 950, 0.1921, 0.1971)],

@@ -144,6 +144,8 @@ def test_rmse_with_its_range() -> None:
     assert float(found.clauses[0].estimate) == pytest.approx(5)
     with pytest.raises(CannotRunError, match="outside the stated range"):
         judge(wanted, Rows(predicted, None, labels + 30, None, predicted))
+    with pytest.raises(InputError, match="labels that are numbers"):
+        judge(wanted, Rows(predicted, None, labels.astype(str), None, predicted))
     with pytest.raises(InputError, match=r"`range: \[0, 100\]`"):
         plan("rmse(n) < 10 +/- 2")
 
