@@ -11,6 +11,7 @@ from runner.engine.capacity import Node
 from runner.engine.janitor import driver_folder, sweep_node
 from runner.engine.node import total_memory
 from runner.engine.reaper import reap, start_reaper
+from runner.engine.vitals import Vitals
 
 MIB = 2**20
 
@@ -26,24 +27,9 @@ def local_node() -> Node:
     return Node(cores=len(os.sched_getaffinity(0)), memory=memory - max(_RESERVE, memory // 20))
 
 
-_VITAL = frozenset(["raylet", "gcs_server"])
-
-
-def dead_part() -> str | None:
-    """The name of a process that this driver's own Ray can't do without and that has ended.
-
-    Ray itself takes ten seconds and more to notice.
-    """
-    from ray._private import worker
-
-    node = worker._global_node
-    dead = () if node is None else node.dead_processes()
-    return next((str(name) for name, _ in dead if name in _VITAL), None)
-
-
 @contextmanager
-def local_ray(array_bytes: int) -> Iterator[None]:
-    """Start a Ray that nothing else uses, and end it without a trace.
+def local_ray(array_bytes: int) -> Iterator[Vitals]:
+    """Start a Ray that nothing else uses, and end it without a trace; gives its processes.
 
     Args:
         array_bytes: Size of the arrays that its object store is to hold.
@@ -66,7 +52,8 @@ def local_ray(array_bytes: int) -> Iterator[None]:
             _memory=local_node().memory,
             _temp_dir=str(folder.path),
         )
-        yield
+        with Vitals.of_own_ray() as vitals:
+            yield vitals
     finally:
         ray.shutdown()
         reap(folder.path)

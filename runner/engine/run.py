@@ -9,6 +9,7 @@ import time
 import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
+from functools import partial
 from typing import Any
 
 from runner.engine.bench import Bench, Conditions, Task
@@ -19,9 +20,12 @@ from runner.engine.environment import close_to_others, own_sigterm, prepare, qui
 from runner.engine.interrupt import Halt, Interruption
 from runner.engine.janitor import driver_folder, sweep_node
 from runner.engine.job import Observer, Settings, Sink, Source, Summary
-from runner.engine.local import dead_part, local_node, local_ray
+from runner.engine.local import local_node, local_ray
+from runner.engine.node_arrays import NodeArrays
 from runner.engine.records import encode
+from runner.engine.vitals import Vitals, ended_message
 from runner.engine.writer import Writer
+from runner.errors import CannotRunError
 from runner.sandbox import Limits
 
 RETURN_SECONDS = 60.0
@@ -78,11 +82,11 @@ def run(
                 close_to_others()
             sweep_node()
             progress.interruption.at_once(True)
-            with quiet(), own_sigterm(), _connected(settings):
+            with quiet(), own_sigterm(), _connected(settings) as vitals:
                 progress.interruption.insist()
                 progress.interruption.at_once(False)
                 try:
-                    _spread(settings, progress, observer, confined)
+                    _spread(settings, progress, observer, confined, vitals)
                 finally:
                     # While Ray ends it lets a second SIGTERM kill this process.
                     progress.writer.flush()
@@ -143,7 +147,7 @@ def _started(
                 raise halt.error from halt.error.__cause__
 
 
-def _connected(settings: Settings) -> AbstractContextManager[None]:
+def _connected(settings: Settings) -> AbstractContextManager[Vitals | None]:
     if settings.address == "local":
         arrays = (array for group in settings.arrays.values() for array in group.values())
         return local_ray(sum(array.nbytes for array in arrays))
@@ -165,31 +169,41 @@ def _conditions(settings: Settings, *, confined: bool) -> Conditions:
     )
 
 
-def _spread(settings: Settings, progress: _Progress, observer: Observer, confined: bool) -> None:
-    """Let Tune run the jobs on the Ray that this process is connected to."""
-    import ray
+def _spread(
+    settings: Settings,
+    progress: _Progress,
+    observer: Observer,
+    confined: bool,
+    vitals: Vitals | None,
+) -> None:
+    """Let Tune run the jobs on the Ray that this process is connected to.
+
+    Args:
+        vitals: The processes of this run's own Ray; None on a cluster.
+    """
     from ray import tune
 
     from runner.engine.searcher import BatchSearcher, Conductor, Listener
     from runner.engine.slot import Slot
 
-    own = settings.address == "local"
+    own = vitals is not None
+    if vitals is not None:
+        vitals.say_when_stuck(lambda name: _leave(name, progress.writer, observer))
     nodes: list[Node] = [local_node()] if own else ray_nodes()
     room = fitted(settings.limits, nodes, shrink=False, exclusive=settings.exclusive)
     progress.slots = room.slots
     # Otherwise actors would start one after the other.
     os.environ["TUNE_MAX_PENDING_TRIALS_PG"] = str(progress.slots)
-    references: Mapping[str, Any] = {
-        name: ray.put(dict(arrays)) for name, arrays in settings.arrays.items()
-    }
+    conditions = _conditions(settings, confined=confined)
+    files = NodeArrays(conditions.run)
     conductor = Conductor(
         progress.dispatcher,
-        _conditions(settings, confined=confined),
-        references,
+        conditions,
+        _placed(settings, files if own and confined else None),
         room.size,
         progress.slots,
         0.0 if own else RETURN_SECONDS,
-        dead_part if own else lambda: None,
+        lambda: vitals.dead if vitals is not None else None,
         observer,
     )
     # Tune writes some files a trial, which nobody reads.
@@ -213,3 +227,27 @@ def _spread(settings: Settings, progress: _Progress, observer: Observer, confine
     finally:
         conductor.tell_losses()
         folder.release()
+        files.close()
+
+
+def _placed(settings: Settings, files: NodeArrays | None) -> Mapping[str, Any]:
+    """Put the arrays where slots find them: references to those in Ray's store.
+
+    Args:
+        files: Where to put them on this node, the only one; None for Ray's store. What this process
+            has there would be lost with a node that ends, and Ray would end it with status 1.
+    """
+    import ray
+
+    if files is None:
+        return {name: ray.put(dict(group)) for name, group in settings.arrays.items()}
+    for name, group in settings.arrays.items():
+        files.folder(name, partial(dict, group))
+    return {}
+
+
+def _leave(name: str, writer: Writer, observer: Observer) -> None:
+    """End this process, whose main thread waits within Ray for a part of it that has ended."""
+    writer.flush()
+    observer.message(f"error: {ended_message(name)}")
+    os._exit(CannotRunError.exit_status)

@@ -18,6 +18,7 @@ from runner.engine.interrupt import Halt, Interruption
 from runner.engine.job import Observer
 from runner.engine.schedule import Entry
 from runner.engine.slot import Batch
+from runner.engine.vitals import ended_message
 from runner.engine.writer import Writer
 from runner.errors import CannotRunError
 
@@ -46,7 +47,7 @@ class Conductor:
     Args:
         dispatcher: Has the jobs.
         conditions: What is equal for all jobs.
-        references: Ray's references to arrays by name.
+        references: Ray's references to arrays by name, where slots may have to fetch them.
         size: What a slot takes of its node.
         slots: How many slots there are at the start.
         patience: After so many seconds without a node that could hold a slot the run ends.
@@ -99,7 +100,7 @@ class Conductor:
             self._conditions,
             tasks,
             self._dispatcher.predicted_seconds(entries),
-            {name: self._references[name] for name in needed},
+            {name: self._references[name] for name in needed if name in self._references},
         )
         self._flights[trial] = _Flight(batch, {entry.number: entry for entry in entries})
         return batch
@@ -140,7 +141,7 @@ class Conductor:
             CannotRunError: There has been none for a while.
         """
         if dead := self._dead_part():
-            raise CannotRunError(f"Ray's process {dead} has ended; the same command goes on")
+            raise CannotRunError(ended_message(dead))
         now = time.monotonic()
         if now - self._looked < LOOK_SECONDS:
             return

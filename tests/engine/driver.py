@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 
 sys.path.insert(0, str(Path(__file__).parent))
@@ -21,9 +22,10 @@ def tell(rows: pa.Table) -> None:
 
 if __name__ == "__main__":
     sleep = float(sys.argv[1])
-    jobs = [job(f"job{i}", sleep, sleep=sleep) for i in range(1000)]
+    jobs = [job(f"job{i}", sleep, "arrays", sleep=sleep) for i in range(1000)]
+    arrays = {"arrays": {"numbers": np.arange(1e6)}}
     try:
-        done = run(settings(), Jobs(jobs), Table(tell), Quiet())
+        done = run(settings(arrays=arrays), Jobs(jobs), Table(tell), Quiet())
         print("interrupted" if done.interrupted else "finished", flush=True)
     except RunnerError as error:
         print(error, flush=True)

@@ -122,11 +122,13 @@ def test_driver_interrupted_while_ray_starts(
     assert not os.listdir(driver.scratch)
 
 
-def test_a_run_whose_ray_has_died_ends_soon(driver: Driver) -> None:
+@pytest.mark.parametrize("name", ["raylet", "DashboardAgent", "RuntimeEnvAgent"])
+def test_a_run_whose_ray_has_died_ends_soon(driver: Driver, name: str) -> None:
     driver.lines(2)
-    (raylet,) = (p for p in driver.alive() if p.name() == "raylet")
-    raylet.kill()
-    output, _ = driver.process.communicate(timeout=15)
-    assert output.splitlines()[-1] == "Ray's process raylet has ended; the same command goes on"
+    (part,) = (p for p in driver.alive() if p.name().removeprefix("ray::") == name)
+    part.kill()
+    output, _ = driver.process.communicate(timeout=25)
+    assert output.splitlines()[-1] == f"Ray's process {name} has ended; the same command goes on"
+    assert driver.process.returncode == 0
     driver.wait_for_the_end_of_all(10)
     assert not os.listdir(driver.scratch)
