@@ -142,6 +142,11 @@ def score(
         f"{entered.system} on {entered.task}, configuration {entered.configuration_id} "
         f"{entered.configuration}: external score {entered.score:g}{instead}"
     )
+    if entered.labelled:
+        click.echo(
+            f"{entered.task}'s test rows have labels: the report ranks by this score, and has the "
+            "computed one beside it"
+        )
 
 
 def _load(study: SweepStudy, index: int) -> _Task:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import math
 import shlex
 import sys
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -25,6 +26,18 @@ if TYPE_CHECKING:
 
 SECONDS = 5.0
 """Between two pages of a run that is watched."""
+
+
+class _Seconds(click.FloatRange):
+    """A range that has no NaN, which no bound keeps out."""
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        seconds = float(super().convert(value, param, ctx))
+        if math.isnan(seconds):
+            self.fail(f"{value} is not in the range {self._describe_range()}.", param, ctx)
+        return seconds
 
 
 @click.command("report")
@@ -63,7 +76,7 @@ SECONDS = 5.0
 @click.option(
     "--watch",
     "seconds",
-    type=click.FloatRange(min=0.5),
+    type=_Seconds(min=0.5, max=86_400),
     is_flag=False,
     flag_value=SECONDS,
     metavar="[SECONDS]",

@@ -219,10 +219,14 @@ def _print_summary(summary: StudySummary, folder: Path, remarks: Sequence[str]) 
     )
     for remark in remarks:
         click.echo(remark)
-    click.echo(f"results: {folder}; to see them: runner report --results {folder}")
+    command = shlex.join(["runner", "report", "--results", str(folder)])
+    click.echo(f"results: {folder}; to see them: {command}")
 
 
 def _print_plan(options: Options, start: Callable[[Options], Runnable], as_json: bool) -> None:
+    from runner.store import Store
+
+    Store.check_place(options.results)
     with tempfile.TemporaryDirectory() as empty:
         if _is_fresh(options.results):
             # A plan leaves nothing behind, not even a folder.

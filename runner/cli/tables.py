@@ -14,6 +14,7 @@ from rich.text import Text
 if TYPE_CHECKING:
     import pyarrow as pa
 
+_OBEYED = frozenset(map(chr, [*range(32), *range(127, 160)])) - {"\n", "\t"}
 UNBOUNDED = 1_000_000
 """A width for pipes, in which each row gets its line."""
 MOST_ROWS = 1000
@@ -42,7 +43,7 @@ def _print_rows(answer: pa.Table) -> None:
     for number, row in enumerate(answer.to_pylist(), 1):
         console.print(Text(f"row {number}", style="bold"))
         for name, value in row.items():
-            console.print(Text(f"  {name}: {plain(value)}"), soft_wrap=True)
+            console.print(Text(f"  {name}: {_harmless(plain(value))}"), soft_wrap=True)
 
 
 def plain(value: Any) -> str:
@@ -55,6 +56,13 @@ def plain(value: Any) -> str:
     return str(value)
 
 
+def _harmless(text: str) -> str:
+    """The text with what a terminal would obey written out, such as the start of a colour."""
+    return "".join(
+        letter.encode("unicode_escape").decode() if letter in _OBEYED else letter for letter in text
+    )
+
+
 def _side_by_side(answer: pa.Table) -> Table:
     from pyarrow import types
 
@@ -63,5 +71,5 @@ def _side_by_side(answer: pa.Table) -> Table:
         numeric = types.is_integer(field.type) or types.is_floating(field.type)
         table.add_column(field.name, justify="right" if numeric else "left", overflow="fold")
     for row in answer.to_pylist():
-        table.add_row(*(Text(plain(value)) for value in row.values()))
+        table.add_row(*(Text(_harmless(plain(value))) for value in row.values()))
     return table

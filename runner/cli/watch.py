@@ -55,8 +55,7 @@ def _finder(results: Path | None) -> Callable[[], Store | None]:
         if results is None and not any(RESULTS.glob("*/attempts")):
             return None
         folder = results_folder(results)
-        is_there = folder.is_file() or (folder / "attempts").is_dir()
-        return Store.open(folder) if is_there else None
+        return Store.find(folder)
 
     return find
 

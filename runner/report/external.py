@@ -26,6 +26,7 @@ class Entered:
 
     Attributes:
         replaced: The score that it replaces; None where there was none.
+        labelled: Whether the task's test rows have labels, so that there is a computed score too.
     """
 
     task: str
@@ -34,18 +35,27 @@ class Entered:
     configuration: str
     score: float
     replaced: float | None
+    labelled: bool = False
 
 
 # Of a pair's configurations the latest row each: what is called by this name now.
 _KNOWN = """
 select * from (
     select task, system, study, task_fingerprint, configuration, configuration_id, seed, metric,
-        versions, started_at
+        versions, started_at, count(*) filter (outcome = 'ok' and stage = 'cv') over (
+            partition by task, system, configuration
+        ) as ok
     from evaluations where stage <> 'external'
     qualify row_number() over (
         partition by task, system, configuration order by started_at desc nulls last
     ) = 1
 )
+"""
+
+
+_LABELLED = """
+select count(*) > 0 as labelled from evaluations
+where task = $task and stage = 'test' and score is not null
 """
 
 
@@ -75,11 +85,12 @@ def enter_score(
         machine: The machine it was typed on, likewise.
 
     Raises:
-        InputError: The store has no such task, system or configuration, none is selected, or the
-            score is none.
+        InputError: The store has no such task, system or configuration, none is selected, none of
+            its evaluations is ok, or the score is none; or it can't be written to.
     """
     if not (math.isfinite(score) and 0 <= score <= 1):
         raise InputError(f"an AUC is a number from 0 to 1, not {score}")
+    store.require_writable()
     known = _find(store, task, system, configuration_id)
     names = ("task_fingerprint", "system", "configuration", "metric")
     own_key = key({"stage": EXTERNAL, **{name: known[name] for name in names}}, {})
@@ -113,6 +124,7 @@ def enter_score(
         configuration=known["configuration"],
         score=score,
         replaced=before[0]["score"] if before else None,
+        labelled=store.query(_LABELLED, {"task": task})["labelled"][0].as_py(),
     )
 
 
@@ -133,7 +145,14 @@ def _find(store: Store, task: str, system: str, configuration_id: int | None) ->
             f"{len(ids)} are numbered from {ids[0]} to {ids[-1]}",
             file=store.path,
         )
-    return max(found, key=lambda row: row["started_at"])
+    known = max(found, key=lambda row: row["started_at"])
+    if not known["ok"]:
+        raise InputError(
+            f"no evaluation of {system} on {task}, configuration {known['configuration_id']}, is "
+            "ok: it can't have been submitted",
+            file=store.path,
+        )
+    return known
 
 
 def _only(

@@ -120,19 +120,53 @@ class Store:
             InputError: The folder holds something else, which the message names, or can't be
                 written to.
         """
-        store = cls(path)
-        folder = Path(path)
-        if folder.exists():
-            _require_folder(folder)
-            _require_writable(folder)
-        if not store._attempts.exists():
-            _refuse_foreign(folder, [Path(table.uri).name for table in store._tables()])
+        store = cls.check_place(path)
         for table in store._tables():
             table.check_schema()
         # Attempts come last: where they are, the others are.
         for table in reversed(store._tables()):
             table.create()
         return store
+
+    @classmethod
+    def check_place(cls, path: str | Path) -> Store:
+        """The store that a folder holds or could hold; nothing is made.
+
+        Raises:
+            InputError: The folder holds something else, which the message names, or can't be
+                written to.
+        """
+        store = cls(path)
+        folder = Path(store.path)
+        if Path(path).exists():
+            _require_folder(Path(path))
+        else:
+            _require_makeable(folder)
+        store.require_writable()
+        store._refuse_foreign()
+        return store
+
+    @classmethod
+    def find(cls, path: str | Path) -> Store | None:
+        """The store in a folder; None where a study may still make one.
+
+        Raises:
+            InputError: Something else is there.
+        """
+        if (Path(path) / "attempts").is_dir() or Path(path).is_file():
+            return cls.open(path)
+        cls(path)._refuse_foreign()
+        return None
+
+    def require_writable(self) -> None:
+        """Raises InputError where rows can't be written."""
+        folder = Path(self.path)
+        if folder.exists():
+            _require_writable(folder)
+
+    def _refuse_foreign(self) -> None:
+        if not self._attempts.exists():
+            _refuse_foreign(Path(self.path), [Path(table.uri).name for table in self._tables()])
 
     def append(self, attempts: pa.Table, predictions: pa.Table | None = None) -> None:
         """Commits rows of ``attempts``, the predictions before them; compacts now and then.
@@ -376,6 +410,14 @@ def _require_writable(folder: Path) -> None:
     for place in (folder, *folder.glob("*/_delta_log")):
         if not os.access(place, os.W_OK | os.X_OK):
             raise InputError("results can't be kept here: it is read-only", file=place)
+
+
+def _require_makeable(folder: Path) -> None:
+    parent = next(parent for parent in folder.parents if parent.exists())
+    if not parent.is_dir():
+        raise InputError(f"this is a file, which holds no folders; {_ADVICE}", file=parent)
+    if not os.access(parent, os.W_OK | os.X_OK):
+        raise InputError("results can't be kept here: it is read-only", file=parent)
 
 
 # A folder in which another process is just making its tables is no foreign one.

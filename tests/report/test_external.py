@@ -96,9 +96,27 @@ def test_mistakes(
 
 
 def test_without_a_selection_the_configuration_must_be_said(record: Record) -> None:
-    rows = [evaluation("wdbc", "C-BDT", 0, fold) | {"outcome": "timeout"} for fold in range(5)]
+    rows = [
+        evaluation("wdbc", "C-BDT", 0, fold) | {"outcome": "timeout" if fold else "ok"}
+        for fold in range(5)
+    ]
     wanted = Wanted("wdbc", "C-BDT", 5, tuple(row["key"] for row in rows))
     store = record(rows, (wanted,))
     with pytest.raises(InputError, match="--config"):
         enter_score(store, "wdbc", "C-BDT", 0.8)
     assert enter_score(store, "wdbc", "C-BDT", 0.8, configuration_id=0).score == 0.8
+
+
+def test_what_nothing_is_ok_of_was_not_submitted(record: Record) -> None:
+    rows = [
+        evaluation("wdbc", "C-BDT", 0, fold) | {"outcome": "crash", "score": None}
+        for fold in range(5)
+    ]
+    store = record(rows, (Wanted("wdbc", "C-BDT", 5, tuple(row["key"] for row in rows)),))
+    with pytest.raises(InputError, match="configuration 0, is ok"):
+        enter_score(store, "wdbc", "C-BDT", 0.8, configuration_id=0)
+    assert external(store) == []
+
+
+def test_a_score_beside_a_computed_one_is_told(store: Store) -> None:
+    assert enter_score(store, "wdbc", "C-BDT", 0.81).labelled

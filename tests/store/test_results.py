@@ -255,7 +255,7 @@ def test_open_wants_a_store_that_is_there(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"can't hold '\['"):
         Store.create(tmp_path / "a[1]")
     (tmp_path / "file").touch()
-    with pytest.raises(InputError, match="can't keep results here") as caught:
+    with pytest.raises(InputError, match="this is a file, which holds no folders") as caught:
         Store.create(tmp_path / "file" / "results")
     assert "\n" not in str(caught.value)
 
