@@ -9,11 +9,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from runner.ci import Condition, Guarantee, Reuse, make_plan, parse_condition
+from runner.ci import Condition, Facts, Guarantee, Reuse, make_plan, parse_condition
 from runner.ci.alternatives import alternatives, warnings
 from runner.errors import InputError
 
 QUICK, LONG = 500, 20_000
+FACTS = Facts(positive="spam", span=(0, 10))
 
 
 @pytest.mark.parametrize(
@@ -110,6 +111,11 @@ PIECES = (
     "2e-3",
     " ",
     "1e9",
+    "f1(n)",
+    "auc( o )",
+    "rmse(n)",
+    "rank(n) <= 2",
+    " / ",
 )
 NOISE = (*PIECES, "/", "\\", "e", "(", "1e999", "é", "\n", ">=", "n - o", "٣", "\0", "_", "'")
 
@@ -121,8 +127,8 @@ def near_conditions(draw: st.DrawFn) -> str:
     clauses = []
     for _ in range(rng.choice((1, 1, 2, 3))):
         terms = (
-            rng.choice(("n", "o", "d", "1.1 * o", "o*-2", "-3*n")),
-            rng.choice(("", "- o", "+ d")),
+            rng.choice(("n", "o", "d", "1.1 * o", "o*-2", "-3*n", "f1(n)", "auc(n)", "rmse(o)")),
+            rng.choice(("", "- o", "+ d", "- auc(o)", "/ o")),
         )
         numbers = (
             rng.choice(("0.1", "-.02", "1e-5", "7")),
@@ -150,7 +156,8 @@ def check_answer(text: str, steps: int) -> None:
         condition = parse_condition(text)
         for kind, bound in (("full", "auto"), ("none", "hoeffding"), ("firstChange", "bennett")):
             reuse = Reuse(kind, steps)
-            plan = make_plan(Guarantee(condition, 0.01, "fn-free", reuse), bound)
+            guarantee = Guarantee(condition, 0.01, "fn-free", reuse, facts=FACTS)
+            plan = make_plan(guarantee, bound)
             assert plan.labels >= 1
             assert all(other.labels >= 1 for other in alternatives(plan))
         assert isinstance(warnings(condition, "fp-free"), tuple)
