@@ -58,7 +58,9 @@ class StudyProgress:
             self._bar.stop()
 
     def progress(self, done: int, total: int, seconds_left: float | None) -> None:
-        left, best = _left(seconds_left), self._best_text()
+        # Before anything is done a time that short is a guess, and nothing is near its end.
+        known = seconds_left if done or (seconds_left or 0) >= 1 else None
+        left, best = _left(known), self._best_text()
         if self._bar is not None:
             self._bar.update(self._task, completed=done, total=total, rest=f"{left}{best}")
         elif time.monotonic() - self._last_line >= LINE_SECONDS:

@@ -48,6 +48,12 @@ class _Seconds(click.FloatRange):
     help="Where page, tables and charts go.  [default: report/ in the results' folder]",
 )
 @click.option(
+    "--run",
+    metavar="RUN_ID|STUDY",
+    help="A run, or the latest one of a study, where the results hold several.  [default: the "
+    "latest run]",
+)
+@click.option(
     "--published",
     metavar="NAME",
     help="Instead of results, a paper's printed tables: mlbench, or a folder of such tables.",
@@ -86,6 +92,7 @@ class _Seconds(click.FloatRange):
 def command(
     results: Path | None,
     output: Path | None,
+    run: str | None,
     published: str | None,
     without: tuple[str, ...],
     regimes: tuple[float, float, float],
@@ -100,6 +107,8 @@ def command(
     auc_vs_time as SVG and PNG; in tables/ and figures/ what mlbench's paper has of its study, and
     in answers.txt what the numbers say. Where a task's test file has no labels, what the selected
     configurations predict for it is in submissions/TASK/SYSTEM.csv.
+
+    Results into which several studies were merged are reported one by one, with --run.
 
     Of a study of ensembles: closed gaps, mean ranks and paired comparisons of the techniques, what
     each took, and what training the base models would have (docs/ensembles.md).
@@ -119,15 +128,22 @@ def command(
     from runner.mlbench.regimes import Thresholds
     from runner.report.mlbench import Choices
 
+    if run is not None and seconds is not None:
+        raise click.UsageError("--watch follows the latest run: leave out --run")
     choices = Choices(Thresholds(*regimes), without or None, small)
     if published is not None:
-        if results is not None:
-            raise click.UsageError("--published takes no results: leave out --results")
+        if results is not None or run is not None:
+            raise click.UsageError("--published takes no results: leave out --results and --run")
         if seconds is not None:
             raise click.UsageError("--published takes no --watch: a paper's numbers don't change")
         _report_paper(published, output, choices, as_json)
         return 0
-    report = _report_run(results, output, choices, seconds)
+    if seconds is None:
+        report: AnyReport | None = _report_run(results, output, choices, run)
+    else:
+        from runner.cli.watch import follow
+
+        report = follow(results, output, seconds, choices)
     if report is None:
         return INTERRUPTED
     _print_report(report, results_folder(results), as_json)
@@ -135,18 +151,21 @@ def command(
 
 
 def _report_run(
-    results: Path | None, output: Path | None, choices: Choices, seconds: float | None
-) -> AnyReport | None:
-    """The report, after a watch where one is wanted; None where that was interrupted."""
-    if seconds is not None:
-        from runner.cli.watch import follow
-
-        return follow(results, output, seconds, choices)
+    results: Path | None, output: Path | None, choices: Choices, run: str | None
+) -> AnyReport:
     from runner.report.kinds import write_report
+    from runner.report.rows import other_studies
     from runner.store import Store
 
     folder = results_folder(results)
-    return write_report(Store.open(folder), output or folder / "report", choices=choices)
+    store = Store.open(folder)
+    report = write_report(store, output or folder / "report", run, choices)
+    if others := other_studies(store, report.run_id):
+        click.echo(
+            f"the results hold other studies too: {', '.join(others)}; --run STUDY reports one",
+            err=True,
+        )
+    return report
 
 
 def _print_report(report: AnyReport, folder: Path, as_json: bool) -> None:

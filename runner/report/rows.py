@@ -102,7 +102,7 @@ class Rows:
 
 # The plan says it sooner than a million keys do.
 _RUNS = """
-select run_id from runs where plan <> '[]'
+select run_id, coalesce(study, '') as study from runs where plan <> '[]'
 order by started_at desc nulls last, run_id desc
 """
 
@@ -148,17 +148,44 @@ def load(store: Store, run_id: str | None = None) -> Rows:
 def find_run(store: Store, run_id: str | None = None) -> str:
     """The run of that name; by default the latest one that planned anything.
 
+    Args:
+        store: Where it is.
+        run_id: The run's id, or a study's name for the latest run of that.
+
     Raises:
         InputError: There is no such run.
     """
-    known = [str(name) for name in store.query(_RUNS)["run_id"].to_pylist()]
-    if not known:
+    studies = _studies(store)
+    if not studies:
         raise InputError("no run is recorded here; `runner sweep` makes one", file=store.path)
     if run_id is None:
-        return known[0]
-    if run_id not in known:
-        raise InputError(f"there is no run {run_id}: {suggestion(run_id, known)}", file=store.path)
-    return run_id
+        return next(iter(studies))
+    if run_id in studies:
+        return run_id
+    found = next((run for run, study in studies.items() if study == run_id), None)
+    if found is None:
+        known = [*dict.fromkeys(studies.values()), *studies]
+        raise InputError(
+            f"there is no run and no study {run_id}: {suggestion(run_id, known)}", file=store.path
+        )
+    return found
+
+
+def other_studies(store: Store, run_id: str) -> tuple[str, ...]:
+    """The names of the studies in a store that aren't a run's, such as those merged into it.
+
+    Args:
+        store: Where they are.
+        run_id: The run's id.
+    """
+    studies = _studies(store)
+    names = dict.fromkeys(studies.values())
+    return tuple(name for name in names if name != studies.get(run_id))
+
+
+def _studies(store: Store) -> Mapping[str, str]:
+    """For each run that planned anything its study, the latest run first."""
+    return {row["run_id"]: row["study"] for row in store.query(_RUNS).to_pylist()}
 
 
 def _pair(group: Group, *, untested: bool) -> Pair:

@@ -168,7 +168,8 @@ class StudyRun(Generic[Jobs]):
     def _summary(self, first: int, interrupted: bool) -> StudySummary:
         final = self._source.final
         return StudySummary(
-            planned=first + len(self._source.later),
+            # What is still to follow belongs to what an interrupted run planned.
+            planned=self._subject.planned if interrupted else first + len(self._source.later),
             reused=sum(key in self._served for key in final),
             computed=sum(key not in self._served for key in final),
             outcomes=dict(Counter(final.values())),

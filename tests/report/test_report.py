@@ -6,6 +6,7 @@ import csv
 import io
 import struct
 from collections.abc import Callable
+from datetime import timedelta
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -19,10 +20,11 @@ from runner.errors import InputError
 from runner.report import CONFIGURATIONS, SUMMARY, SummaryTable, configurations, summary, write
 from runner.report.chart import FLOOR_SECONDS, marks
 from runner.report.labels import Panel, Point, place
+from runner.report.rows import find_run, other_studies
 from runner.report.table import seconds_text
-from runner.store import OUTCOMES, Store, Wanted
+from runner.store import OUTCOMES, Run, Store, Wanted
 
-from .conftest import FOLDS, evaluation, plan, synthetic_rows
+from .conftest import FOLDS, START, evaluation, plan, synthetic_rows
 
 Record = Callable[..., Store]
 
@@ -260,3 +262,18 @@ def test_labels_keep_off_lines() -> None:
         ((seconds, auc),) = place([Point(10.0, 0.9, "C-LR")], panel, [line])
         _, label = panel.pixels(seconds, auc)
         assert abs(label - (point + above)) >= 7
+
+
+def test_a_study_of_several_is_found_by_its_name(record: Callable[..., Store]) -> None:
+    rows = [evaluation("wdbc", "C-BDT", 0, fold) for fold in range(5)]
+    wanted = (Wanted("wdbc", "C-BDT", 5, tuple(row["key"] for row in rows)),)
+    store = record(rows, wanted, run_id="r1")
+    record([], wanted, run_id="r2", hours=-1)
+    store.begin_run(Run("r3", "other", "", wanted, "", START - timedelta(hours=2), {}, "m1"))
+    assert [find_run(store, name) for name in (None, "study", "other", "r2")] == [
+        "r1", "r1", "r3", "r2"
+    ]  # fmt: skip
+    assert other_studies(store, "r2") == ("other",)
+    assert other_studies(store, "r3") == ("study",)
+    with pytest.raises(InputError, match="did you mean 'other'"):
+        find_run(store, "othr")
