@@ -28,3 +28,12 @@ def test_a_line(
     with StudyProgress(lambda: {("a", "C-LR"): 0.8, ("b", "C-LR"): 0.7}) as shown:
         shown.progress(3, 8, seconds)
     assert capsys.readouterr().err.splitlines() == [words]
+
+
+def test_nothing_is_near_its_end_before_anything_is_done(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(progress, "LINE_SECONDS", 0.0)
+    with StudyProgress() as shown:
+        shown.progress(0, 27, 0.2)
+    assert capsys.readouterr().err == "0 of 27 evaluations\n"

@@ -90,3 +90,13 @@ def test_a_wrong_leaderboard_names_its_own_line(tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
         load_tasks(load_study(path))
     assert (caught.value.file, caught.value.line) == (tmp_path / "scores.csv", 2)
+
+
+@pytest.mark.parametrize("score", ["7", "-3"])
+def test_a_score_that_no_auc_is_names_its_line(tmp_path: Path, score: str) -> None:
+    path = study_file(tmp_path)
+    scores = tmp_path / "scores.csv"
+    scores.write_text(f"team,score\na,0.9\nb,{score}\n")
+    with pytest.raises(InputError, match=f"the score {score} isn't from 0 to 1") as caught:
+        load_leaderboard(load_study(path), 0)
+    assert (caught.value.file, caught.value.line) == (scores, 3)

@@ -412,3 +412,16 @@ def test_predictions_are_found_by_their_keys(store: Store, attempts: Rows) -> No
     assert by_key.pop("twice") in ([0, 7], [1, 7], [2, 7])
     assert by_key == {"2.39": [2, 7], "0.0": [0, 7], "1.20": [1, 7]}
     assert not list(store.predictions(["absent"]))
+
+
+def test_find_waits_for_a_store_but_not_in_a_foreign_folder(tmp_path: Path) -> None:
+    folder = tmp_path / "results"
+    assert Store.find(folder) is None
+    folder.mkdir()
+    assert Store.find(folder) is None
+    Store.create(folder)
+    assert Store.find(folder) is not None
+    (tmp_path / "mine.txt").touch()
+    for path in (tmp_path, tmp_path / "mine.txt"):
+        with pytest.raises(InputError, match=r"something else|this is a file"):
+            Store.find(path)
