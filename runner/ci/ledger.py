@@ -91,12 +91,10 @@ def locked(path: Path) -> Iterator[Ledger]:
     """
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        descriptor = _opened_alone(path)
     except OSError as error:
         raise InputError(f"the ledger can't be opened: {error.strerror}", file=path) from None
     try:
-        # Ends with the descriptor, so with the process, however that ends.
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
         content = _read_whole(descriptor)
         whole = content[: content.rfind(b"\n") + 1]
         records = _verified(path, whole)
@@ -104,8 +102,24 @@ def locked(path: Path) -> Iterator[Ledger]:
             os.ftruncate(descriptor, len(whole))
         if records:
             _write_head(path, records[-1])
-        yield Ledger(path, descriptor, records)
+        try:
+            yield Ledger(path, descriptor, records)
+        finally:
+            if os.fstat(descriptor).st_size == 0:
+                # Nothing came of it, so nothing is left of it.
+                path.unlink(missing_ok=True)
     finally:
+        os.close(descriptor)
+
+
+def _opened_alone(path: Path) -> int:
+    """A descriptor of the file, locked; the lock ends with the process, however that ends."""
+    while True:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        # Who held it before may have taken the file away.
+        if os.fstat(descriptor).st_nlink:
+            return descriptor
         os.close(descriptor)
 
 

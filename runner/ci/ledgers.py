@@ -18,13 +18,9 @@ UNNAMED = "testset"
 def ledger_path(file: CiFile, rows: HeldOut) -> Path:
     """Where the ledger of a test set is: its name is the test set's identity.
 
-    A test set that was begun before all labels were known keeps the ledger of then.
+    The same rows have the same one, whatever is known of their labels by now.
     """
-    begun = ledger_folder(file) / (rows.partial[:16] + SUFFIX)
-    unknown = rows.labels is not None and rows.known < len(rows.ids)
-    if unknown or begun.exists():
-        return begun
-    return begun.with_name(rows.identity[:16] + SUFFIX)
+    return ledger_folder(file) / (rows.identity[:16] + SUFFIX)
 
 
 def ledger_folder(file: CiFile) -> Path:
@@ -42,7 +38,7 @@ def open_account(ledger: Ledger, file: CiFile, rows: HeldOut, follows: str | Non
         lines.OPENED,
         testset=file.testset.name if file.testset else UNNAMED,
         identity=rows.identity,
-        ids=rows.partial,
+        ids=rows.of_ids,
         rows=len(rows.ids),
         pool=None if rows.pool is None else len(rows.pool),
         terms=asdict(Terms.of(file.guarantee.reuse, file.guarantee.delta)),
@@ -83,7 +79,7 @@ def check_rows_of(rows: HeldOut, account: Account) -> None:
     Raises:
         CannotRunError: If they aren't.
     """
-    if account.opened["ids"] != rows.partial:
+    if account.opened["ids"] != rows.of_ids:
         raise CannotRunError(
             f"the rows are not those that the ledger of test set {account.name!r} was begun with; "
             "another test set needs another name"

@@ -29,15 +29,16 @@ class HeldOut:
         ids: In the order in which rows are judged.
         labels: Likewise, None where one isn't known yet; None for a test set without labels.
         pool: Ids of the rows without labels; None where there is no pool.
-        identity: What tells this test set from others, wherever its file is and however sorted.
-        partial: The identity that it has while some labels aren't known; of the ids alone.
+        identity: What tells this test set from others, wherever its file is and however sorted. Of
+            labels nothing goes into it: who may read a ledger could try labels against a hash.
+        of_ids: A hash of the ids alone; the identity, unless only a name or a pool tells that.
     """
 
     ids: Sequence[str]
     labels: list[str | None] | None
     pool: Sequence[str] | None
     identity: str
-    partial: str
+    of_ids: str
 
     @property
     def known(self) -> int:
@@ -86,13 +87,8 @@ def held_out(labels: Columns | None, pool: Columns | None) -> HeldOut | None:
     order = _judging_order(labels.ids)
     ids = [labels.ids[i] for i in order]
     values = [labels.values[i] for i in order]
-    return HeldOut(
-        ids,
-        values,
-        None if pool is None else sorted(pool.ids),
-        digest("labels", [ids, values]),
-        digest("ids", sorted(ids)),
-    )
+    identity = digest("ids", sorted(ids))
+    return HeldOut(ids, values, None if pool is None else sorted(pool.ids), identity, identity)
 
 
 def held_out_by_name(new: Columns, name: str) -> HeldOut:
@@ -145,8 +141,8 @@ def join(
     if old is not None:
         columns.append(aligned(wanted, old, "the old model's predictions"))
     told = digest("predictions", [wanted, *columns])
-    if rows.labels is not None and classes:
-        _check_classes(rows.labels, columns[0], new.path)
+    if old is not None and classes:
+        _check_classes(columns[1], columns[0], new.path)
     numbers: dict[str | None, int] = {None: -1}
     codes = [_codes(column, numbers) for column in columns]
     count = len(rows.ids)
@@ -221,16 +217,18 @@ def _check_apart(labels: Columns, pool: Columns) -> None:
         )
 
 
-def _check_classes(
-    labels: Sequence[str | None], predictions: Sequence[str | None], path: Path
-) -> None:
-    """Refuse predictions in other words than the labels; which those are stays unsaid."""
-    known = {label for label in labels if label is not None}
-    if known and known.isdisjoint(predictions):
-        distinct = sorted({str(found) for found in predictions})
+def _check_classes(old: Sequence[str | None], new: Sequence[str | None], path: Path) -> None:
+    """Refuse predictions in other words than the old model's.
+
+    Labels aren't asked: a refusal counts no step, and by refusals one could try which classes they
+    have. Of an old model that says the same of all rows nothing can be told.
+    """
+    words = set(old)
+    if len(words) > 1 and words.isdisjoint(new):
+        distinct = sorted({str(found) for found in new})
         raise CannotRunError(
-            "not one prediction is a class that the labels have; predictions are classes, written "
-            f"as in the labels, and here they are {_first(distinct)}",
+            "not one prediction is a class that the old model predicts; predictions are classes, "
+            f"written as in the labels, and here they are {_first(distinct)}",
             file=path,
         )
 

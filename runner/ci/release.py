@@ -22,13 +22,17 @@ def more(first: Release, second: Release) -> bool:
     return RELEASES.index(first) > RELEASES.index(second)
 
 
-def release_cost(guarantee: Guarantee, release: Release, passed: bool, rows: int) -> float:
+def release_cost(
+    guarantee: Guarantee, release: Release, passed: bool, rows: int, afterwards: bool = False
+) -> float:
     """What a step's release adds to ln M of the steps after it.
 
     Args:
-        passed: What came out. Where a test set has a budget of passes, only the branch that was
-            taken is split: in the mode ``fp-free`` a pass can only be "true".
+        passed: What came out. Where a test set has a budget of passes, or the bit was known before
+            more was asked for, only the branch that was taken is split: in the mode ``fp-free`` a
+            pass can only be "true".
         rows: Of the larger of test set and pool.
+        afterwards: Whether the bit was told first, and more in a later call.
 
     Raises:
         InputError: If a score may be any number, so that its outcomes can't be counted.
@@ -38,7 +42,7 @@ def release_cost(guarantee: Guarantee, release: Release, passed: bool, rows: int
     if release == "scores":
         counts = sum(_counts(name, guarantee.facts) for name in guarantee.condition.variables)
         return ln_reveal_cost(score_outcomes(rows, counts))
-    if guarantee.reuse.budget is None:
+    if guarantee.reuse.budget is None and not afterwards:
         # Three branches share what two did, so that H such steps have 3^H histories.
         return math.log(3 / 2)
     split = passed if guarantee.mode == "fn-free" else not passed

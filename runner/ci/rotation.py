@@ -9,9 +9,10 @@ from pathlib import Path
 from runner.ci import account as lines
 from runner.ci.account import Account
 from runner.ci.file import CiFile
+from runner.ci.fresh import check_fresh, keep_ids
 from runner.ci.held_out import open_content
-from runner.ci.ledger import locked
-from runner.ci.ledgers import ledger_path, open_account
+from runner.ci.ledger import locked, read
+from runner.ci.ledgers import ledger_path, open_account, used_up
 from runner.ci.plan import make_plan
 from runner.ci.predictions import HeldOut
 from runner.ci.step import can_measure
@@ -33,7 +34,7 @@ class Rotated:
 
 
 def check_new(file: CiFile, old: HeldOut, new: HeldOut) -> None:
-    """Refuse a new test set that is too small, or has rows of the old one.
+    """Refuse a new test set that is too small, is used up itself, or has rows of an earlier one.
 
     Raises:
         CannotRunError: With how many.
@@ -46,6 +47,11 @@ def check_new(file: CiFile, old: HeldOut, new: HeldOut) -> None:
             f"{shared:,} of {len(new.ids):,} ids of the new test set are in the old one, which "
             "developers may have seen; take new rows, or name them otherwise if they are new"
         )
+    path = ledger_path(file, new)
+    own = Account.of(read(path))
+    if own.opened and own.ended:
+        raise CannotRunError(f"can't replace the old one: {used_up(own)}")
+    check_fresh(file, path, new, renamed=True)
     pool = None if new.pool is None else len(new.pool)
     if pool is not None and can_measure(file.guarantee, file.bound, pool):
         # How many labels it takes is then known with each model only.
@@ -69,6 +75,7 @@ def rotate(file: CiFile, old: HeldOut, new: tuple[CiFile, HeldOut] | None) -> Ro
     path = ledger_path(file, old)
     with locked(path) as ledger:
         if not Account.of(ledger.records).opened:
+            keep_ids(path, old)
             open_account(ledger, file, old)
         if not Account.of(ledger.records).retired:
             ledger.append(lines.RETIRED)
@@ -77,6 +84,7 @@ def rotate(file: CiFile, old: HeldOut, new: tuple[CiFile, HeldOut] | None) -> Ro
         return Rotated(retired, None)
     with locked(ledger_path(*new)) as ledger:
         if not Account.of(ledger.records).opened:
+            keep_ids(ledger.path, new[1])
             open_account(ledger, *new, follows=path.name)
         return Rotated(retired, Account.of(ledger.records))
 

@@ -10,8 +10,9 @@ from runner.ci.account import Account, Step
 from runner.ci.difference import measurement, upper_difference
 from runner.ci.earlier import keep, with_earlier
 from runner.ci.file import CiFile
+from runner.ci.fresh import check_fresh, keep_ids
 from runner.ci.guarantee import Guarantee
-from runner.ci.ledger import Ledger, locked
+from runner.ci.ledger import Ledger, locked, read
 from runner.ci.ledgers import check_rows_of, check_terms, ledger_path, open_account, used_up
 from runner.ci.metrics import RANK
 from runner.ci.plan import Plan, make_plan
@@ -67,10 +68,14 @@ def take_step(
 
     Raises:
         UsedUpError: If the test set is used up.
-        CannotRunError: If it is smaller than the plan needs, or the ledger was tampered with.
+        CannotRunError: If it is smaller than the plan needs, it has rows of another test set, or
+            the ledger was tampered with.
         InputError: If the ledger was begun with other terms.
     """
     path = ledger_path(file, rows)
+    if not read(path):
+        # Before the lock: it reads other ledgers, whose holders may be waiting for this one.
+        check_fresh(file, path, rows)
     with locked(path) as ledger:
         account = Account.of(ledger.records)
         if account.opened:
@@ -117,6 +122,7 @@ def _new_step(
     if ranked:
         keep(ledger.path, inputs, rows, joined)
     if not account.opened:
+        keep_ids(ledger.path, rows)
         open_account(ledger, file, rows)
     told = file.guarantee.reuse.kind != "none"
     number = account.used + 1
@@ -156,7 +162,8 @@ def _repeated(
             "have changed since; leave out --reveal"
         )
     if more(release, step.release):
-        cost = release_cost(plan.guarantee, release, judgement.passed, joined.largest)
+        guarantee, passed = plan.guarantee, judgement.passed
+        cost = release_cost(guarantee, release, passed, joined.largest, afterwards=True)
         ledger.append(lines.REVEALED, inputs=step.inputs, release=release, cost=cost)
     return judgement
 

@@ -109,11 +109,12 @@ def test_a_pool_is_predicted_too_and_apart() -> None:
 
 
 def test_predictions_in_other_words_are_no_wrong_predictions() -> None:
-    held = rows(["a", "b"], ["secret-1", "secret-2"])
-    with pytest.raises(CannotRunError) as refused:
-        join(held, columns(["b", "a"], ["1", "0"]), None)
-    assert "'0', '1'" in str(refused.value)
-    assert "secret" not in str(refused.value)
+    held = rows(["a", "b"], ["x", "y"])
+    with pytest.raises(CannotRunError, match="here they are '0', '1'"):
+        join(held, columns(["b", "a"], ["1", "0"]), columns(["a", "b"], ["x", "y"]))
+    # The labels' classes would be told by refusals that count no step.
+    for old in (None, columns(["a", "b"], ["0", "0"])):
+        assert (join(held, columns(["b", "a"], ["1", "0"]), old).tested.new != 0).any()
 
 
 def test_a_test_set_is_the_same_however_its_file_is_sorted() -> None:
@@ -121,8 +122,8 @@ def test_a_test_set_is_the_same_however_its_file_is_sorted() -> None:
     second = rows(["c", "a", "b"], [None, "1", "2"])
     assert first == second
     labelled = rows(["a", "b", "c"], ["1", "2", "1"])
-    assert labelled.identity != first.identity
-    assert labelled.partial == first.partial
+    # Neither the ledger's name nor anything in it lets one try labels.
+    assert labelled.identity == first.identity
     assert rows(["a", "b", "d"], ["1", "2", "1"]).identity != labelled.identity
 
 

@@ -6,6 +6,8 @@ import math
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from runner.ci import Guarantee, Mode, Reuse, load_ci_file, parse_condition
 from runner.ci.columns import Columns
@@ -23,6 +25,7 @@ mode: {mode}
 adaptivity: {adaptivity}
 steps: 3
 ledger: ledger
+testset: {{name: {name}}}
 """
 
 
@@ -30,7 +33,8 @@ class Set:
     """A test set without files: so many rows, and a pool."""
 
     def __init__(self, folder: Path, condition: str, rows: int, pool: int = 0, **keys: str):
-        keys = {"mode": "fp-free", "adaptivity": "full", **keys}
+        keys = {"mode": "fp-free", "adaptivity": "full", "name": "may", **keys}
+        self.letter = keys.pop("letter", "r")
         path = folder / "ci.yaml"
         path.write_text(FILE.format(condition=condition, **keys))
         self.file = load_ci_file(path)
@@ -40,13 +44,15 @@ class Set:
     @property
     def held(self) -> HeldOut:
         pool = Columns(Path("pool"), self._ids("p", self.pool), []) if self.pool else None
-        found = held_out(Columns(Path("labels"), self._ids("r", self.rows), self.labels), pool)
+        found = held_out(
+            Columns(Path("labels"), self._ids(self.letter, self.rows), self.labels), pool
+        )
         assert found is not None
         return found
 
     def joined(self, new: int, old: int, of_pool: int = 0) -> Joined:
         """So many rows that the models are right on, the same ones; and that many that differ."""
-        ids = self._ids("r", self.rows) + self._ids("p", self.pool)
+        ids = self._ids(self.letter, self.rows) + self._ids("p", self.pool)
         columns = []
         for right, differ in ((new, of_pool), (old, 0)):
             values = ["a" if i < right else "b" for i in range(self.rows)]
@@ -93,9 +99,37 @@ def test_a_small_test_set_serves_where_the_pool_shows_how_little_models_differ(
 def test_another_test_set_has_another_ledger(tmp_path: Path) -> None:
     scene = Set(tmp_path, "n > 0.5 +/- 0.2", 300)
     scene.step(300)
-    scene.labels[0] = "c"
-    assert scene.step(300).step.number == 1
+    other = Set(tmp_path, "n > 0.5 +/- 0.2", 300, letter="j", name="june")
+    assert other.step(300).step.number == 1
     assert len(begun_accounts(scene.file)) == 2
+
+
+def test_labels_that_change_count_on_the_same_ledger(tmp_path: Path) -> None:
+    scene = Set(tmp_path, "n - o > 0.1 +/- 0.1", 4000)
+    for right in (4000, 3999, 3998):
+        scene.step(right, 1)
+    for changed in (None, "c"):
+        scene.labels[-1] = changed
+        with pytest.raises(CannotRunError, match="used up"):
+            scene.step(3997, 1)
+    assert len(list((tmp_path / "ledger").glob("*.jsonl"))) == 1
+
+
+def test_a_refusal_begins_nothing(tmp_path: Path) -> None:
+    with pytest.raises(CannotRunError, match="needs"):
+        Set(tmp_path, "n > 0.5 +/- 0.1", 20).step(20)
+    assert list((tmp_path / "ledger").iterdir()) == []
+
+
+def test_rows_of_another_test_set_or_its_name(tmp_path: Path) -> None:
+    condition = "n > 0.5 +/- 0.2"
+    Set(tmp_path, condition, 300).step(300)
+    for name in ("may", "june"):
+        with pytest.raises(CannotRunError, match="299 of 299 ids are those of test set 'may'"):
+            Set(tmp_path, condition, 299, name=name).step(299)
+    with pytest.raises(CannotRunError, match="'may' was begun with other rows"):
+        Set(tmp_path, condition, 300, letter="j").step(300)
+    assert len(begun_accounts(Set(tmp_path, condition, 300).file)) == 1
 
 
 def test_rows_that_only_a_name_tells_stay_the_same(tmp_path: Path) -> None:
@@ -134,3 +168,36 @@ def test_a_release_is_paid_for_by_the_branch_that_it_splits(mode: Mode) -> None:
     assert ln_full(8) + 8 * cost(full, "outcome", True) == pytest.approx(8 * math.log(3))
     assert cost(first, "outcome", mode == "fn-free") == pytest.approx(math.log(2))
     assert cost(first, "outcome", mode == "fp-free") == 0
+
+
+@settings(deadline=None, max_examples=50)
+@given(st.data(), st.sampled_from(["fp-free", "fn-free"]))
+def test_whatever_is_revealed_the_histories_shares_add_up_to_one(
+    data: st.DataObject, mode: Mode
+) -> None:
+    guarantee = Guarantee(parse_condition("n > 0.1 +/- 0.1"), 0.05, mode, Reuse("full", 4))
+
+    def charged(passed: bool, afterwards: bool) -> float:
+        return 0.5 * math.exp(-release_cost(guarantee, "outcome", passed, 99, afterwards))
+
+    def total(steps: int) -> float:
+        """Of all histories from here on, for a developer who decides anew at each."""
+        if not steps:
+            return 1.0
+        if data.draw(st.booleans(), label="asked for from the start"):
+            outcomes = [passed for passed in (True, False) for _ in range(split(passed))]
+            return sum(charged(passed, False) * total(steps - 1) for passed in outcomes)
+        found = 0.0
+        for passed in (True, False):
+            if data.draw(st.booleans(), label="asked for afterwards"):
+                shares = [charged(passed, True)] * split(passed)
+            else:
+                shares = [0.5]
+            found += sum(share * total(steps - 1) for share in shares)
+        return found
+
+    def split(passed: bool) -> int:
+        """Outcomes that lead to the bit."""
+        return 2 if passed is (mode == "fn-free") else 1
+
+    assert total(4) <= 1 + 1e-12

@@ -259,6 +259,30 @@ def test_a_test_set_is_retired_released_and_replaced(scene: Scene, ask: Any) -> 
     ]
 
 
+def test_no_test_set_comes_back(scene: Scene, ask: Any) -> None:
+    file = scene.write()
+    ask("test", file, "--new", scene.predictions(600))
+    june, part = scene.folder / "june.csv", scene.folder / "part.csv"
+    write_labels(june, scene.labels)
+    june.write_text(june.read_text().replace("\nr", "\nj"))
+    assert ask("rotate", file, "--to", june)[0] == 0
+    may = file.read_text()
+    file.write_text(
+        may.replace("{name: may, labels: labels.csv}", "{name: june, labels: june.csv}")
+    )
+    code, _, err = ask("rotate", file, "--to", scene.folder / "labels.csv", "--name", "july")
+    assert code == 3
+    assert "'may' is used up: it was retired" in err
+    # All but one of its rows, under another name.
+    lines = (scene.folder / "labels.csv").read_text().splitlines()
+    part.touch(0o600)
+    part.write_text("\n".join(lines[:-1]))
+    code, _, err = ask("rotate", file, "--to", part)
+    assert code == 3
+    assert "699 of 699 ids are those of test set 'may'" in err
+    assert status(ask, file)["left"] == 4
+
+
 def test_labels_at_rest_are_sealed(scene: Scene, ask: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     file = scene.write()
     key, sealed = scene.folder / "team.key", scene.folder / "may.sealed"
