@@ -31,7 +31,15 @@ def choose(study: EnsembleStudy) -> tuple[Choice, ...]:
             text = f"there is no {key} {value!r}: {suggestion(value, valid)}"
             raise study.problem(text, (key,))
     entries = study.techniques or [TechniqueEntry(name, name) for name in PAPER_TECHNIQUES]
-    return tuple(_choice(entry, study) for entry in entries)
+    choices: dict[str, Choice] = {}
+    for entry in entries:
+        choice = _choice(entry, study)
+        if choice.name in choices:
+            raise study.problem(
+                f"technique {choice.name!r} stands twice; give one another name", entry.place
+            )
+        choices[choice.name] = choice
+    return tuple(choices.values())
 
 
 def _choice(entry: TechniqueEntry, study: EnsembleStudy) -> Choice:
@@ -42,7 +50,8 @@ def _choice(entry: TechniqueEntry, study: EnsembleStudy) -> Choice:
             listing = listed(entry.technique)
     except InputError as error:
         raise study.problem(error.message, entry.place) from None
-    name = listing.name if entry.name.casefold() == listing.name.casefold() else entry.name
+    # Who names a technique as `es` and nothing else means the one that is built in.
+    name = listing.name if entry.name == entry.technique else entry.name
     if name in TECHNIQUES and name != listing.name:
         raise study.problem(
             f"{name!r} is a technique that is built in; give yours another `name`", entry.place

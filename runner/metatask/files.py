@@ -75,6 +75,11 @@ def stored_fingerprint(path: Path) -> str:
     return str(_open(path)[0].get("fingerprint", ""))
 
 
+def stored_name(path: Path) -> str:
+    """The metatask's name, from the file's header alone."""
+    return str(_open(path)[0].get("name", ""))
+
+
 def verify(path: Path) -> Metatask:
     """The metatask, after its content was compared with its fingerprint.
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Literal
 
 from runner.errors import InputError
-from runner.metatask import files, original, original_writing
+from runner.metatask import files, original, original_document, original_writing
 from runner.metatask.metatask import Metatask
 
 Format = Literal["arrow", "original", "original-paper"]
@@ -52,6 +52,57 @@ def verify(path: Path) -> Metatask:
     return files.verify(path)
 
 
+def name_of(path: Path) -> str:
+    """The name of a metatask of either format, whose arrays aren't read for it.
+
+    Raises:
+        InputError: The file can't be read as one.
+    """
+    if _is_original(path):
+        document = original_document.read_document(original.pair(path)[1])
+        return str(document["openml_task_id"])
+    return files.stored_name(path)
+
+
+def check_targets(
+    named: Iterable[tuple[str | Path, str]], folder: Path, form: Format = "arrow"
+) -> None:
+    """Refuse metatasks of which one would replace another where ``save`` writes them.
+
+    Args:
+        named: How to call each one in a message, and the metatask's name.
+        folder: Where they are to be written.
+        form: In which format.
+
+    Raises:
+        InputError: Two of them would become one file, or a file there is a metatask of another
+            name; or the format can't call a file so.
+    """
+    targets: dict[Path, str | Path] = {}
+    for shown, name in named:
+        target = folder / _file_name(name, form)
+        if target in targets:
+            raise InputError(
+                f"{targets[target]} and {shown} would both become {target}: write them into "
+                "different folders"
+            )
+        targets[target] = shown
+        there = _name_there(target)
+        if there not in (None, name):
+            raise InputError(
+                f"{shown} would replace {target}, which is the metatask {there!r}: name another "
+                "folder"
+            )
+
+
+def _name_there(path: Path) -> str | None:
+    """The name of the metatask in a file; None where there is none that can be read."""
+    try:
+        return name_of(path)
+    except InputError:
+        return None
+
+
 def save(metatask: Metatask, folder: Path, form: Format = "arrow") -> Path:
     """Write a metatask into a folder, under its name, and return the file's path."""
     path = path_of(metatask, folder, form)
@@ -64,9 +115,11 @@ def save(metatask: Metatask, folder: Path, form: Format = "arrow") -> Path:
 
 def path_of(metatask: Metatask, folder: Path, form: Format = "arrow") -> Path:
     """Where ``save`` writes a metatask; of the original's two files the JSON one."""
-    if form == "arrow":
-        return folder / files.file_name(metatask.name)
-    return folder / original_writing.file_name(metatask.name)
+    return folder / _file_name(metatask.name, form)
+
+
+def _file_name(name: str, form: Format) -> str:
+    return files.file_name(name) if form == "arrow" else original_writing.file_name(name)
 
 
 def paths_on_disk(path: Path) -> tuple[Path, ...]:

@@ -41,7 +41,7 @@ def decode(data: bytes, path: Path) -> dict[str, Any]:
     """
     try:
         document = json.loads(data.decode("utf-8", "surrogatepass"))
-    except ValueError:
+    except (ValueError, RecursionError):
         raise InputError("the metatask's header is damaged: build it again", file=path) from None
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise InputError("is no metatask: its header says nothing of one", file=path)

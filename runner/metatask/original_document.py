@@ -14,6 +14,7 @@ import pyarrow as pa
 from runner.errors import InputError
 from runner.metatask.coverage import check_folds
 
+_SHOWN = 40
 DETAILS = "predictor_corruptions_details"
 
 _NEEDED = (
@@ -31,6 +32,17 @@ _NEEDED = (
     "task_type",
 )
 _LISTS = ("class_labels", "predictors", "feature_names", "cat_feature_names", "bad_predictors")
+_SCALARS: Mapping[str, tuple[tuple[type, ...], str]] = {
+    "openml_task_id": ((int, str), "a number or a text"),
+    "dataset_name": ((str,), "a text"),
+    "target_name": ((str,), "a text"),
+    "task_type": ((str,), "a text"),
+    "confidence_prefix": ((str,), "a text"),
+    "fold_postfix": ((str,), "a text"),
+    "file_format": ((str,), "a text"),
+    "use_validation_data": ((bool,), "true or false"),
+    "fold_predictors": ((list,), "a list"),
+}
 _OBJECTS = ("predictor_descriptions", "selection_constraints", DETAILS, "validation_indices")
 USED = (
     *_NEEDED,
@@ -78,6 +90,10 @@ def read_document(path: Path) -> dict[str, Any]:
         raise InputError("there is no such file beside the metatask's CSV", file=path) from None
     except ValueError as error:
         raise InputError(f"is no JSON: {error}", file=path) from error
+    except RecursionError:
+        raise InputError(
+            "is no JSON that can be read: it is nested too deeply", file=path
+        ) from None
     if not isinstance(document, dict):
         raise InputError("is no metatask's JSON: it should be an object", file=path)
     for key in (key for key in _NEEDED if key not in document):
@@ -101,9 +117,17 @@ def read_document(path: Path) -> dict[str, Any]:
 
 
 def _check_types(document: Mapping[str, Any], path: Path) -> None:
+    for key, (kinds, right) in _SCALARS.items():
+        if key in document and type(document[key]) not in kinds:
+            raise InputError(f"{key!r} should be {right}, not {_shown(document[key])}", file=path)
     for key in _LISTS:
         if not isinstance(document[key], list):
             raise InputError(f"{key!r} should be a list", file=path)
+        # Classes may be numbers; everything else is the name of a column.
+        kinds = (str, int, float, bool) if key == "class_labels" else (str,)
+        for value in document[key]:
+            if type(value) not in kinds:
+                raise InputError(f"{key!r} should be a list of texts: {_shown(value)}", file=path)
         texts = [str(value) for value in document[key]]
         if len(set(texts)) < len(texts):
             twice = next(text for text in texts if texts.count(text) > 1)
@@ -111,8 +135,18 @@ def _check_types(document: Mapping[str, Any], path: Path) -> None:
     for key in _OBJECTS:
         if not isinstance(document.get(key, {}), dict):
             raise InputError(f"{key!r} should be an object", file=path)
+    for model, details in document.get(DETAILS, {}).items():
+        if not isinstance(details, dict):
+            raise InputError(f"{DETAILS!r} of {model!r} should be an object", file=path)
+    _listed_rows(document, path)
     if len(document["class_labels"]) < 2:
         raise InputError("'class_labels' should be two classes or more", file=path)
+
+
+def _shown(value: Any) -> str:
+    """A value as the file has it, the beginning of it where it is long."""
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]} ..."
 
 
 def read_folds(document: Mapping[str, Any], path: Path) -> np.ndarray:
@@ -123,10 +157,12 @@ def read_folds(document: Mapping[str, Any], path: Path) -> np.ndarray:
     """
     try:
         given = np.array(document["folds"], dtype=np.float64)
-        folds = given.astype(np.int16)
-        if given.ndim != 1 or np.any(folds != given):
+        if given.ndim != 1 or not np.all(np.abs(given) <= np.iinfo(np.int16).max):
             raise ValueError
-    except (TypeError, ValueError):
+        folds = given.astype(np.int16)
+        if np.any(folds != given):
+            raise ValueError
+    except (TypeError, ValueError, OverflowError):
         raise InputError("'folds' should be a list of whole numbers", file=path) from None
     try:
         check_folds(folds)
@@ -145,17 +181,33 @@ def validation_rows(
     """
     if not document.get("use_validation_data"):
         return {}
-    listed = {int(fold): rows for fold, rows in document.get("validation_indices", {}).items()}
+    listed = _listed_rows(document, path)
     first = document["predictors"][0]
     found = {}
     for fold in range(int(folds.max()) + 1):
-        given = listed.get(fold)
+        given: Any = listed.get(fold)
         if given is None:
             given = np.flatnonzero(table.column(names.validation(first, fold)).is_valid())
         rows = np.sort(np.asarray(given, dtype=np.int64))
         _check_rows(rows, fold, folds, path)
         found[fold] = rows
     return found
+
+
+def _listed_rows(document: Mapping[str, Any], path: Path) -> dict[int, list[int]]:
+    found: dict[int, list[int]] = {}
+    for fold, rows in document.get("validation_indices", {}).items():
+        if not fold.isdecimal():
+            raise InputError(f"'validation_indices' has {fold!r}, which is no fold", file=path)
+        if not isinstance(rows, list) or any(not _is_row(row) for row in rows):
+            text = f"'validation_indices' of fold {fold} should be a list of rows' numbers"
+            raise InputError(text, file=path)
+        found[int(fold)] = rows
+    return found
+
+
+def _is_row(value: Any) -> bool:
+    return type(value) is int and abs(value) <= np.iinfo(np.int32).max
 
 
 def _check_rows(rows: np.ndarray, fold: int, folds: np.ndarray, path: Path) -> None:

@@ -84,6 +84,10 @@ def _document(path: Path) -> dict[str, Any]:
         document = json.loads(path.read_text(encoding="utf-8"))
     except json.JSONDecodeError as error:
         raise InputError(f"is no JSON: {error.msg}", file=path, line=error.lineno) from error
+    except RecursionError:
+        raise InputError(
+            "is no JSON that can be read: it is nested too deeply", file=path
+        ) from None
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"can't be read: {error}", file=path) from error
     if not isinstance(document, dict) or not isinstance(document.get(_TASKS), dict):

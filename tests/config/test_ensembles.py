@@ -172,3 +172,13 @@ def test_the_documented_study_is_one(tmp_path: Path) -> None:
     found = load_ensemble_study(study)
     assert [choice.name for choice in choose(found)] == ["SBA", "ES", "ES-bagged", "mine"]
     assert [one.metatask.name for one in load_metatasks(found)] == ["made", "more", "31"]
+
+
+def test_a_name_stays_as_it_was_given(folder: Path) -> None:
+    start = "kind: ensembles\nname: s\nmetatasks: ['*.arrow']\ntechniques:\n"
+    study = loaded(folder, start + "  - es\n  - {technique: ES, name: eS}\n  - sba: {}\n")
+    assert [choice.name for choice in choose(study)] == ["ES", "eS", "SBA"]
+    assert complaint(folder, start + "  - es\n  - ES\n") == (
+        6,
+        "technique 'ES' stands twice; give one another name",
+    )

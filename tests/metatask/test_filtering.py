@@ -217,6 +217,26 @@ def test_wrong_arguments_are_told_in_a_line(
     assert len(err.splitlines()) == 1
 
 
+@pytest.mark.parametrize("command", ["convert", "filter"])
+def test_no_metatask_replaces_another(
+    command: str, made: Callable[..., Metatask], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for file, name in (("x", "a/b"), ("y", "a_b"), ("z", "a_b")):
+        files.write(dataclasses.replace(made(), name=name), tmp_path / f"{file}.arrow")
+    x, y, z = (str(tmp_path / f"{file}.arrow") for file in "xyz")
+    output = tmp_path / "out"
+    for one, other in ((x, y), (y, z)):
+        assert status_of(command, one, other, "--output", str(output)) == 2
+        target = output / "metatask_a_b.arrow"
+        assert f"{one} and {other} would both become {target}" in capsys.readouterr().err
+        assert not output.exists()
+    again = [command, y, "--output", str(output), *(["--gap=0"] if command == "filter" else [])]
+    again += ["--least-models=1", "--keep-worse-than-random"] if command == "filter" else []
+    assert status_of(*again) == status_of(*again) == 0
+    assert status_of(command, x, "--output", str(output)) == 2
+    assert "which is the metatask 'a_b': name another folder" in capsys.readouterr().err
+
+
 def test_a_filter_that_keeps_nothing_ends_with_1(originals: Path, tmp_path: Path) -> None:
     path = str(originals / "metatask_-3.csv")
     assert status_of("filter", path, "--output", str(tmp_path)) == 1

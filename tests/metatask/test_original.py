@@ -221,6 +221,19 @@ def pair(metatask: Metatask, tmp_path: Path) -> Path:
         ({"folds": [0, 1]}, "has 60 rows, the JSON file's folds have 2"),
         ({"folds": [0, 2] * 30}, "fold 1 of folds 0 to 2 tests no row"),
         ({"folds": ["a"]}, "'folds' should be a list of whole numbers"),
+        ({"folds": None}, "'folds' should be a list of whole numbers"),
+        ({"folds": [None] * 60}, "'folds' should be a list of whole numbers"),
+        ({"folds": [1e12] * 60}, "'folds' should be a list of whole numbers"),
+        ({"folds": [10**400] * 60}, "'folds' should be a list of whole numbers"),
+        ({"target_name": None}, "'target_name' should be a text, not null"),
+        ({"confidence_prefix": 3}, "'confidence_prefix' should be a text, not 3"),
+        ({"use_validation_data": "no"}, "'use_validation_data' should be true or false, not"),
+        ({"openml_task_id": True}, "'openml_task_id' should be a number or a text, not true"),
+        ({"dataset_name": ["x" * 99]}, "'dataset_name' should be a text, not [\"xxx"),
+        ({"feature_names": ["x", None]}, "'feature_names' should be a list of texts: null"),
+        ({"predictor_corruptions_details": {"m0": 1}}, "of 'm0' should be an object"),
+        ({"use_validation_data": True, "validation_indices": {"one": [1]}}, "which is no fold"),
+        ({"use_validation_data": True, "validation_indices": {"0": None}}, "list of rows' num"),
         ({"predictors": ["m0", "m0"]}, "'predictors' has 'm0' twice"),
         ({"feature_names": "x"}, "'feature_names' should be a list"),
         ({"selection_constraints": []}, "'selection_constraints' should be an object"),
@@ -231,6 +244,7 @@ def pair(metatask: Metatask, tmp_path: Path) -> Path:
         ({"cat_feature_names": ["txt"]}, "lacks column 'txt'"),
     ],
 )
+@pytest.mark.filterwarnings("error")
 def test_what_does_not_fit_is_told_with_file_and_column(
     pair: Path, change: dict[str, Any], said: str
 ) -> None:
@@ -269,6 +283,9 @@ def test_missing_files_are_told(pair: Path) -> None:
         original.read(pair)
     pair.write_text("{")
     with pytest.raises(InputError, match=r"metatask_-7\.json: is no JSON"):
+        original.read(pair)
+    pair.write_text('{"a":' * 100_000)
+    with pytest.raises(InputError, match=r"metatask_-7\.json: is no JSON .* nested too deeply"):
         original.read(pair)
     pair.write_text("{}")
     with pytest.raises(InputError, match="it lacks 'openml_task_id'"):

@@ -35,6 +35,8 @@ def command(metatasks: tuple[Path, ...], output: Path, form: Format) -> None:
     """
     from runner.metatask import formats
 
-    for path in formats.find(metatasks):
+    paths = formats.find(metatasks)
+    formats.check_targets(((path, formats.name_of(path)) for path in paths), output, form)
+    for path in paths:
         written = formats.save(formats.verify(path), output, form)
         click.echo(f"{path} -> {written}")

@@ -90,6 +90,7 @@ def command(
     )
     paths = formats.find(metatasks)
     _check_output(paths, output)
+    formats.check_targets(((path, formats.name_of(path)) for path in paths), output, form)
     documents = []
     for path in paths:
         metatask = formats.load(path)

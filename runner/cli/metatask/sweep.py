@@ -50,9 +50,11 @@ def build_from_results(
             raise InputError(
                 f"the run has no task {name!r}: {suggestion(name, run.tasks)}", file=results
             )
+    wanted = tuple(dict.fromkeys(names) or run.tasks)
+    formats.check_targets(((f"task {name!r}", name) for name in wanted), output)
     documents: list[dict[str, Any]] = []
     failed: dict[str, InputError] = {}
-    for name in dict.fromkeys(names) or run.tasks:
+    for name in wanted:
         try:
             found = build(store, run, name, top, study)
         except InputError as error:
