@@ -154,17 +154,17 @@ def _report_run(
     results: Path | None, output: Path | None, choices: Choices, run: str | None
 ) -> AnyReport:
     from runner.report.kinds import write_report
-    from runner.report.rows import other_studies
-    from runner.store import Store
+    from runner.store import Store, other_studies
 
     folder = results_folder(results)
     store = Store.open(folder)
     report = write_report(store, output or folder / "report", run, choices)
     if others := other_studies(store, report.run_id):
-        click.echo(
-            f"the results hold other studies too: {', '.join(others)}; --run STUDY reports one",
-            err=True,
+        names = ", ".join(f"{other.study} ({other.kind}, run {other.run_id})" for other in others)
+        text = (
+            f"the results hold other studies too: {names}; --run STUDY or --run RUN_ID reports one"
         )
+        click.echo(text, err=True)
     return report
 
 

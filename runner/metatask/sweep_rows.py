@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from runner.errors import InputError, suggestion
+from runner.errors import InputError
 from runner.selection import Scored, Selection, summarise
-from runner.store import Group, Store, read_plan
+from runner.store import SWEEP, Group, Store, find_run, read_plan
 
-_RUNS = """
-select run_id from runs where len(planned_keys) > 0
-order by started_at desc nulls last, run_id desc
-"""
-_RUN = "select study, config, config_path, plan, setting from runs where run_id = $run_id"
+_RUN = "select study, config, config_path, plan from runs where run_id = $run_id"
 
 # Of a run's keys those of one task's groups, and the refits of the same data. Predictions are
 # looked up by their keys alone, which are a narrow column.
@@ -113,31 +108,24 @@ class Candidates:
 
 
 def read_run(store: Store, run_id: str | None = None) -> SweepRun:
-    """A run of a sweep; by default the latest run of the store.
+    """A run of a sweep; by default the latest one of the store.
+
+    Args:
+        store: Where it is.
+        run_id: The run's id, or a study's name for the latest run of that.
 
     Raises:
         InputError: There is no such run, or it is none of a sweep.
     """
-    known = [str(name) for name in store.query(_RUNS)["run_id"].to_pylist()]
-    if not known:
-        raise InputError("no run is recorded here; `runner sweep` makes one", file=store.path)
-    if run_id is not None and run_id not in known:
-        raise InputError(f"there is no run {run_id}: {suggestion(run_id, known)}", file=store.path)
-    name = run_id or known[0]
+    name = find_run(store, run_id, SWEEP)
     (row,) = store.query(_RUN, {"run_id": name}).to_pylist()
-    run = SweepRun(
+    return SweepRun(
         name,
         row["study"] or "",
         row["config"] or "",
         None if row["config_path"] is None else Path(row["config_path"]),
         read_plan(row["plan"]),
     )
-    if _is_of_ensembles(row["setting"]):
-        raise InputError(
-            f"run {name} is a simulation of ensembles, not a sweep; name another one with --run",
-            file=store.path,
-        )
-    return run
 
 
 def read_candidates(store: Store, run: SweepRun, task: str) -> Candidates:
@@ -246,7 +234,3 @@ def _candidate(
         seconds=None if None in seconds else sum(seconds),
         predicted=all(row["predicted"] for row in all_rows),
     )
-
-
-def _is_of_ensembles(setting: str | None) -> bool:
-    return "techniques" in json.loads(setting or "{}")

@@ -9,10 +9,9 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import pyarrow as pa
 
-from runner.errors import InputError, suggestion
 from runner.mlbench.setting import Setting
 from runner.report.groups import Flags, Floats, Ints, Texts, encode_texts
-from runner.store import Group, Store, read_plan
+from runner.store import Group, Store, find_run, read_plan
 
 STAGES = ("cv", "test", "external")
 
@@ -100,12 +99,6 @@ class Rows:
         return Texts.of(self.table[name])
 
 
-# The plan says it sooner than a million keys do.
-_RUNS = """
-select run_id, coalesce(study, '') as study from runs where plan <> '[]'
-order by started_at desc nulls last, run_id desc
-"""
-
 _RUN = "select study, plan, ended_at, setting from runs where run_id = $run_id"
 
 # By key alone: rows may have been computed by an earlier run, for a study of another name or a
@@ -143,49 +136,6 @@ def load(store: Store, run_id: str | None = None) -> Rows:
     found = encode_texts(store.query(_ROWS, {"run_id": run_id}), _TEXTS)
     table = _described(_placed(found, pairs))
     return Rows(run_id, run["study"] or "", run["ended_at"] is not None, pairs, table)
-
-
-def find_run(store: Store, run_id: str | None = None) -> str:
-    """The run of that name; by default the latest one that planned anything.
-
-    Args:
-        store: Where it is.
-        run_id: The run's id, or a study's name for the latest run of that.
-
-    Raises:
-        InputError: There is no such run.
-    """
-    studies = _studies(store)
-    if not studies:
-        raise InputError("no run is recorded here; `runner sweep` makes one", file=store.path)
-    if run_id is None:
-        return next(iter(studies))
-    if run_id in studies:
-        return run_id
-    found = next((run for run, study in studies.items() if study == run_id), None)
-    if found is None:
-        known = [*dict.fromkeys(studies.values()), *studies]
-        raise InputError(
-            f"there is no run and no study {run_id}: {suggestion(run_id, known)}", file=store.path
-        )
-    return found
-
-
-def other_studies(store: Store, run_id: str) -> tuple[str, ...]:
-    """The names of the studies in a store that aren't a run's, such as those merged into it.
-
-    Args:
-        store: Where they are.
-        run_id: The run's id.
-    """
-    studies = _studies(store)
-    names = dict.fromkeys(studies.values())
-    return tuple(name for name in names if name != studies.get(run_id))
-
-
-def _studies(store: Store) -> Mapping[str, str]:
-    """For each run that planned anything its study, the latest run first."""
-    return {row["run_id"]: row["study"] for row in store.query(_RUNS).to_pylist()}
 
 
 def _pair(group: Group, *, untested: bool) -> Pair:

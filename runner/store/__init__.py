@@ -10,6 +10,7 @@ from runner.store.presence import Running, present
 from runner.store.repair import Repaired
 from runner.store.results import Run, Store
 from runner.store.reuse import Reuse, Stale
+from runner.store.runs import SWEEP, RecordedRun, find_run, other_studies, recorded_runs
 from runner.store.schema import ATTEMPTS, OUTCOMES, PREDICTIONS, RUNS
 
 __all__ = [
@@ -18,9 +19,11 @@ __all__ = [
     "OUTCOMES",
     "PREDICTIONS",
     "RUNS",
+    "SWEEP",
     "Group",
     "Merged",
     "Problem",
+    "RecordedRun",
     "Repaired",
     "Reuse",
     "Run",
@@ -28,9 +31,12 @@ __all__ = [
     "Stale",
     "Store",
     "Wanted",
+    "find_run",
     "key",
+    "other_studies",
     "present",
     "read_plan",
+    "recorded_runs",
     "stem",
     "stem_of",
 ]

@@ -20,9 +20,8 @@ from runner.errors import InputError
 from runner.report import CONFIGURATIONS, SUMMARY, SummaryTable, configurations, summary, write
 from runner.report.chart import FLOOR_SECONDS, marks
 from runner.report.labels import Panel, Point, place
-from runner.report.rows import find_run, other_studies
 from runner.report.table import seconds_text
-from runner.store import OUTCOMES, Run, Store, Wanted
+from runner.store import OUTCOMES, Run, Store, Wanted, find_run, other_studies
 
 from .conftest import FOLDS, START, evaluation, plan, synthetic_rows
 
@@ -273,7 +272,27 @@ def test_a_study_of_several_is_found_by_its_name(record: Callable[..., Store]) -
     assert [find_run(store, name) for name in (None, "study", "other", "r2")] == [
         "r1", "r1", "r3", "r2"
     ]  # fmt: skip
-    assert other_studies(store, "r2") == ("other",)
-    assert other_studies(store, "r3") == ("study",)
+    assert [other.run_id for other in other_studies(store, "r2")] == ["r3"]
+    assert [other.run_id for other in other_studies(store, "r3")] == ["r1"]
     with pytest.raises(InputError, match="did you mean 'other'"):
         find_run(store, "othr")
+
+
+def test_a_later_run_of_another_kind_hides_no_sweep(record: Callable[..., Store]) -> None:
+    rows = [evaluation("wdbc", "C-BDT", 0, fold) for fold in range(5)]
+    wanted = (Wanted("wdbc", "C-BDT", 5, tuple(row["key"] for row in rows)),)
+    store = record(rows, wanted, run_id="r1")
+    with pytest.raises(
+        InputError, match="no run of kind ensembles is recorded here, only of kind sweep"
+    ):
+        find_run(store, kind="ensembles")
+    later = START + timedelta(hours=2)
+    setting = '{"kind": "ensembles"}'
+    store.begin_run(Run("r2", "study", "", wanted, "", later, {}, "m1", setting=setting))
+    assert (find_run(store), find_run(store, kind="sweep")) == ("r2", "r1")
+    assert (find_run(store, "study"), find_run(store, "study", "sweep")) == ("r2", "r1")
+    assert [(one.run_id, one.kind) for one in other_studies(store, "r1")] == [("r2", "ensembles")]
+    with pytest.raises(
+        InputError, match="r2 is of kind ensembles, not sweep: the choice is study, r1"
+    ):
+        find_run(store, "r2", "sweep")

@@ -181,7 +181,7 @@ def refused(swept: Any, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> Callabl
 def test_what_cannot_be_built_is_told_in_one_line(refused: Callable[..., str]) -> None:
     results = ("--from-results", "results")
     assert "did you mean 'approval'?" in refused(*results, "--task", "aproval")
-    assert "there is no run 0" in refused(*results, "--run", "0")
+    assert "there is no run and no study 0" in refused(*results, "--run", "0")
     assert "leave them out" in refused(*results, "--openml-task", "31")
     assert "name the results" in refused("--task", "approval", "--openml-task", "31")
     assert "ranked by their AUC" in refused(*results, "--metric", "predictive_accuracy")

@@ -47,7 +47,10 @@ _METRIC = re.compile(r"\w+")
     help="With --from-results: a task, again for the next one.  [default: all]",
 )
 @click.option(
-    "--run", "run_id", metavar="ID", help="With --from-results: that run.  [default: the latest]"
+    "--run",
+    "run_id",
+    metavar="RUN_ID|STUDY",
+    help="With --from-results: that run.  [default: the latest of a sweep]",
 )
 @click.option(
     "--study",

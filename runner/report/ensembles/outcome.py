@@ -11,8 +11,7 @@ from typing import Any
 from runner.ensemble.setting import MetataskFacts, Setting, TechniqueFacts
 from runner.errors import InputError
 from runner.report.page import run_facts
-from runner.report.rows import find_run
-from runner.store import Store, read_plan
+from runner.store import Store, find_run, read_plan
 
 COLUMNS = (
     "outcome",
