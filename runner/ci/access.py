@@ -6,6 +6,7 @@ import os
 import shutil
 import stat
 import subprocess
+from collections.abc import Iterable
 from pathlib import Path
 
 from runner.errors import CannotRunError, InputError
@@ -25,6 +26,12 @@ def check_private(path: Path, what: str) -> None:
             raise CannotRunError(
                 f"is tracked by git, so whoever has the repository has {what}: take it out, "
                 "or seal it (`runner ci seal`)",
+                file=path,
+            )
+        if _committed(found):
+            raise CannotRunError(
+                f"was committed to git, so whoever has the repository has {what}: take it out of "
+                "the history too, or label new rows",
                 file=path,
             )
 
@@ -51,6 +58,30 @@ def check_permissions(path: Path, what: str) -> None:
         )
 
 
+def written_by_others(folder: Path) -> bool:
+    """Whether others than its owner can write to a folder that is there."""
+    try:
+        return bool(folder.stat().st_mode & (stat.S_IWGRP | stat.S_IWOTH))
+    except OSError:
+        return False
+
+
+def check_apart(path: Path, secrets: Iterable[Path], folder: Path) -> None:
+    """Refuse what developers hand in where it is, by a link, a secret that only we can read.
+
+    Args:
+        secrets: Files.
+        folder: One whose files are all secret.
+
+    Raises:
+        CannotRunError: If it is.
+    """
+    real = path.resolve()
+    same = any(one.exists() and real.exists() and real.samefile(one) for one in secrets)
+    if same or real.is_relative_to(folder.resolve()):
+        raise CannotRunError("is the labels, the key or of the ledger, not predictions", file=path)
+
+
 def _tracked(path: Path) -> bool:
     if not any((folder / ".git").exists() for folder in path.parents):
         return False
@@ -61,6 +92,20 @@ def _tracked(path: Path) -> bool:
         return True
     status, listed = _git(path, "ls-tree", "--name-only", "HEAD", "--", path.name)
     return status == 0 and bool(listed.strip())
+
+
+def _committed(path: Path) -> bool:
+    """Whether any commit that is here has a file of this name or of this content."""
+    if not any((folder / ".git").exists() for folder in path.parents):
+        return False
+    everywhere = ("log", "--all", "--full-history", "--format=%H", "-1")
+    if _git(path, *everywhere, "--", path.name)[1].strip():
+        return True
+    blob = _git(path, "hash-object", "--", path.name)[1].strip().decode("ascii")
+    # To look for content in all commits takes long, and is rarely worth it.
+    if not blob or _git(path, "cat-file", "-e", blob)[0] != 0:
+        return False
+    return bool(_git(path, *everywhere, f"--find-object={blob}")[1].strip())
 
 
 def _git(path: Path, *arguments: str) -> tuple[int, bytes]:

@@ -45,6 +45,8 @@ class Step:
 
     Attributes:
         number: From 1.
+        new: A hash of the new model's predictions.
+        old: Likewise; None where no old model was handed in.
         passed: What the developer was told; None where nothing is.
         sealed: The result, sealed, where the developer isn't told and there is a key.
         sent: Whether the result was sent to whom it is for.
@@ -53,6 +55,8 @@ class Step:
 
     number: int
     inputs: str
+    new: str
+    old: str | None
     passed: bool | None
     sealed: str | None
     sent: bool
@@ -151,6 +155,19 @@ class Account:
             return f"all {terms.steps:,} steps are taken"
         return None
 
+    def changes_old(self, step: Step) -> bool:
+        """Whether a step's old model is neither that of the step before nor one that passed.
+
+        What a condition says against the old model it says of whatever was handed in as that.
+        Where nobody is told what passed, any model that was judged may have.
+        """
+        before = self.steps[: step.number - 1]
+        olds = [one.old for one in before if one.old is not None]
+        if step.old is None or not olds:
+            return False
+        accepted = {one.new for one in before if one.passed is not False}
+        return step.old != olds[-1] and step.old not in accepted
+
     def step_of(self, inputs: str) -> Step | None:
         """The step that judged the same predictions by the same condition, if any did."""
         return next((step for step in self.steps if step.inputs == inputs), None)
@@ -161,6 +178,8 @@ def _step(number: int, record: Record) -> Step:
     return Step(
         number,
         fields["inputs"],
+        fields["new"],
+        fields["old"],
         fields["passed"],
         fields["sealed"],
         False,

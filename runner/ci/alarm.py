@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import subprocess
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 from runner.ci import account as lines
 from runner.ci.account import Account
 from runner.ci.environment import without_secrets
 from runner.ci.file import CiFile
-from runner.ci.ledger import locked
+from runner.ci.ledger import locked, read
 from runner.ci.ledgers import used_up
 from runner.ci.mail import SECONDS, send_mail
 from runner.errors import CannotRunError, RunnerError
@@ -25,7 +27,8 @@ TEXT_VARIABLE = "RUNNER_CI_ALARM"
 def raise_alarm(file: CiFile, ledger: Path) -> None:
     """Tell that a test set is used up, once: to all that the file names, or whom results go to.
 
-    What fails is tried again at the next call.
+    What fails is tried again at the next call, and so is what a kill kept from being noted: it is
+    told at least once. The ledger isn't locked meanwhile, since a command may read it.
 
     Args:
         ledger: The test set's.
@@ -33,16 +36,36 @@ def raise_alarm(file: CiFile, ledger: Path) -> None:
     Raises:
         CannotRunError: If any way failed, after all were tried.
     """
-    with locked(ledger) as held:
-        account = Account.of(held.records)
-        if not account.opened or account.ended is None or account.alarmed:
+    with _alone(ledger) as alone:
+        account = Account.of(read(ledger))
+        if not alone or not account.opened or account.ended is None or account.alarmed:
             return
         ways = _ways(file, account)
         failures = [told for told in (_tried(way) for way in ways) if told]
         if failures:
             raise CannotRunError("the alarm was not raised: " + "; ".join(failures))
         if ways:
-            held.append(lines.ALARMED, ways=len(ways))
+            with locked(ledger) as held:
+                held.append(lines.ALARMED, ways=len(ways))
+
+
+@contextmanager
+def _alone(ledger: Path) -> Iterator[bool]:
+    """Whether nobody else is raising the alarm, who is waited for by none: it may be our parent."""
+    path = ledger.with_suffix(".alarm")
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise CannotRunError(f"can't be written: {error.strerror}", file=path) from None
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        alone = True
+    except BlockingIOError:
+        alone = False
+    try:
+        yield alone
+    finally:
+        os.close(descriptor)
 
 
 def _ways(file: CiFile, account: Account) -> list[Callable[[], None]]:

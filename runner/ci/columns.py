@@ -16,6 +16,9 @@ from typing import Any
 from runner.errors import InputError, suggestion
 
 ID = "id"
+# Beside the ids the only column may have any name but one of these: labels aren't predictions.
+_OTHER = {"prediction": "label", "score": "label", "label": "prediction"}
+_NO_NUMBER = "nan"
 _WHOLE = re.compile(r"([+-]?[0-9]+)\.0*$")
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
@@ -135,7 +138,7 @@ def _value_column(names: Sequence[str], value: str, path: Path) -> str:
     others = [name for name in names if name != ID]
     if value in others:
         return value
-    if len(others) == 1:
+    if len(others) == 1 and others[0] != _OTHER.get(value):
         return others[0]
     raise InputError(
         f"needs a column {value!r} beside {ID!r}: {suggestion(value, others)}", file=path, line=1
@@ -171,7 +174,11 @@ def _text(value: Any) -> str | None:
 def _alike(classes: list[str | None]) -> list[str | None]:
     """Classes of one meaning in one way of writing."""
     distinct = {found for found in classes if found is not None}
-    words = {found: found for found in distinct}
+    words: dict[str, str | None] = {found: found for found in distinct}
+    numbers = {found for found in distinct if found.lower() != _NO_NUMBER}
+    if numbers and numbers < distinct and all(_NUMBER.fullmatch(found) for found in numbers):
+        # What a float that is none is in Parquet, some programs write into CSV as a word.
+        return _alike([found if found in numbers else None for found in classes])
     if all(_NUMBER.fullmatch(found) for found in distinct):
         words = {found: _WHOLE.sub(r"\1", found) for found in distinct}
     elif {found.lower() for found in distinct} <= {"true", "false"}:

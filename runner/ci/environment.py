@@ -14,6 +14,8 @@ _SECRETS = (KEY_VARIABLE, USER_VARIABLE, PASSWORD_VARIABLE)
 # Ours, for a job that judges another's commit; then GitHub's, GitLab's and Travis's.
 _COMMITS = ("RUNNER_CI_COMMIT", "GITHUB_SHA", "CI_COMMIT_SHA", "TRAVIS_COMMIT")
 
+_LONGEST = 200
+
 
 def without_secrets(environment: Mapping[str, str]) -> dict[str, str]:
     """An environment for a command that the developer wrote."""
@@ -24,7 +26,8 @@ def current_commit(folder: Path) -> str | None:
     """The commit under test: the CI system's, or that of the folder's repository."""
     for name in _COMMITS:
         if os.environ.get(name):
-            return os.environ[name]
+            # Whoever sets it may put anything there, and it goes into mails.
+            return "".join(c if c.isprintable() else "?" for c in os.environ[name])[:_LONGEST]
     try:
         done = subprocess.run(
             ["git", "rev-parse", "HEAD"],

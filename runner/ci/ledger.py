@@ -60,7 +60,7 @@ class Ledger:
         """Add a line. When this returns it will outlast a crash.
 
         Raises:
-            OSError: If it can't be written; the line is then not there, or not known to be.
+            CannotRunError: If it can't be written; whether the line is there is then said.
         """
         previous = self._records[-1].hash if self._records else _START
         index = len(self._records)
@@ -74,11 +74,26 @@ class Ledger:
         }
         digest = _hash(body)
         line = json.dumps({**body, "hash": digest}).encode("ascii") + b"\n"
-        _write_whole(self._descriptor, line)
+        try:
+            if self._records:
+                # One behind after a kill; two behind would be taken for lines cut off.
+                _write_head(self.path, self._records[-1])
+            _write_whole(self._descriptor, line)
+        except OSError as error:
+            raise _unwritten(self.path, error, "nothing is recorded") from None
         record = Record(index, kind, time, fields, digest)
         self._records.append(record)
-        _write_head(self.path, record)
+        try:
+            _write_head(self.path, record)
+        except OSError as error:
+            again = "what was asked for is recorded; once there is room, ask again to be told"
+            raise _unwritten(_head_path(self.path), error, again) from None
         return record
+
+
+def _unwritten(path: Path, error: OSError, so: str) -> CannotRunError:
+    reason = error.strerror or str(error)
+    return CannotRunError(f"the ledger can't be written: {reason}; {so}", file=path)
 
 
 @contextmanager
@@ -100,8 +115,6 @@ def locked(path: Path) -> Iterator[Ledger]:
         records = _verified(path, whole)
         if len(whole) < len(content):
             os.ftruncate(descriptor, len(whole))
-        if records:
-            _write_head(path, records[-1])
         try:
             yield Ledger(path, descriptor, records)
         finally:
@@ -138,7 +151,10 @@ def read(path: Path) -> tuple[Record, ...]:
         raise InputError(f"the ledger can't be read: {error.strerror}", file=path) from None
     try:
         fcntl.flock(descriptor, fcntl.LOCK_SH)
-        content = _read_whole(descriptor)
+        try:
+            content = _read_whole(descriptor)
+        except OSError as error:
+            raise InputError(f"the ledger can't be read: {error.strerror}", file=path) from None
         return tuple(_verified(path, content[: content.rfind(b"\n") + 1]))
     finally:
         os.close(descriptor)

@@ -52,6 +52,7 @@ class Joined:
 
     Attributes:
         pool: None where there is none, or where the pool is the test set.
+        models: A hash of the new model's predictions, and one of the old model's if there is one.
         digest: Of both models' predictions, by id; the files' format and order don't matter.
         predicted: The new model's classes, as text, in the order of ``tested``.
         numbers: Class numbers by class.
@@ -59,6 +60,7 @@ class Joined:
 
     tested: Rows
     pool: Rows | None
+    models: tuple[str, ...]
     digest: str
     predicted: Sequence[str | None]
     numbers: Mapping[str | None, int]
@@ -153,7 +155,8 @@ def join(
         number = None if positive is None else numbers.setdefault(positive, len(numbers))
         tested = Rows(tested.new, tested.old, labels, known, positive=number)
     pool = None if rows.pool is None else Rows(*(part[count:] for part in codes))
-    return Joined(tested, pool, told, columns[0][:count], numbers)
+    models = tuple(digest("model", [wanted, column]) for column in columns)
+    return Joined(tested, pool, models, told, columns[0][:count], numbers)
 
 
 def digest(what: str, content: Any) -> str:

@@ -67,6 +67,12 @@ def _address(value: str) -> str:
     return value
 
 
+def _whole(value: str) -> str:
+    if "\0" in value:
+        raise ValueError("can't hold the character 0, which no path and no command can")
+    return value
+
+
 class _Keys(BaseModel):
     model_config = ConfigDict(
         extra="forbid", strict=True, frozen=True, allow_inf_nan=False, populate_by_name=True
@@ -75,7 +81,7 @@ class _Keys(BaseModel):
 
 # In a file the key is left out; a value of it is checked as one.
 _ABSENT: Any = None
-Text = Annotated[str, Field(min_length=1)]
+Text = Annotated[str, Field(min_length=1), AfterValidator(_whole)]
 
 
 def _url(value: str) -> str:

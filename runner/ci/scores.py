@@ -56,7 +56,11 @@ def with_scores(
     if metric == "rmse":
         tested = replace(tested, labels=_labels(rows))
     told = digest("scores", [joined.digest, *(part.tolist() for part in found)])
-    return replace(joined, tested=tested, digest=told)
+    models = joined.models
+    if len(found) == len(models):
+        parts = zip(models, found, strict=True)
+        models = tuple(digest("scores", [one, part.tolist()]) for one, part in parts)
+    return replace(joined, tested=tested, models=models, digest=told)
 
 
 def _metrics(guarantee: Guarantee) -> set[str]:

@@ -132,6 +132,8 @@ def _new_step(
     ledger.append(
         lines.STEP,
         inputs=inputs,
+        new=joined.models[0],
+        old=joined.models[1] if len(joined.models) > 1 else None,
         condition=plan.guarantee.condition.text,
         mode=plan.guarantee.mode,
         bound=plan.bound,

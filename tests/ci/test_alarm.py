@@ -141,6 +141,37 @@ def test_a_way_that_failed_is_tried_again(
     assert len(webhook.posted) == 2
 
 
+def test_a_command_may_read_the_ledger(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    scene = Scene(tmp_path)
+    new = scene.predictions(600)
+    runner = f"{sys.executable} -m runner ci"
+    command = f"{runner} status ci.yaml > told; {runner} test ci.yaml --new {new.name} >> told"
+    file = scene.write(steps=1, more=f"alarm: {{command: '{command}'}}\n")
+    assert ask("test", file, "--new", new) == 0
+    assert "warning" not in capsys.readouterr().err
+    state, verdict, *_ = (tmp_path / "told").read_text().splitlines()
+    assert "1 of 1 steps used" in state
+    assert verdict.startswith("pass")
+    (ledger,) = scene.ledger.glob("*.jsonl")
+    assert ledger.read_text().count('"alarmed"') == 1
+
+
+def test_the_alarm_is_raised_though_the_last_result_was_not_sent(
+    tmp_path: Path, server: Controller, inbox: Inbox, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RUNNER_CI_COMMIT", "a\udce9\nb")
+    scene = Scene(tmp_path)
+    more = f"{smtp(server)}alarm: {{command: 'echo x >> a'}}\n"
+    file = scene.write(adaptivity="none -> team@abc.com", steps=1, more=more)
+    new = scene.predictions(600)
+    inbox.refuses = True
+    assert ask("test", file, "--new", new) == 3
+    assert (tmp_path / "a").exists()
+    inbox.refuses = False
+    assert ask("test", file, "--new", new) == 0
+    assert "commit: a??b" in inbox.mails[0].get_content()
+
+
 def test_adaptivity_none_tells_the_developer_nothing(
     tmp_path: Path, server: Controller, inbox: Inbox, capsys: pytest.CaptureFixture[str]
 ) -> None:

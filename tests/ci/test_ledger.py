@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from runner.ci.ledger import locked, read
-from runner.errors import CannotRunError
+from runner.errors import CannotRunError, InputError
 
 
 def filled(folder: Path, lines: int = 4) -> Path:
@@ -91,6 +91,11 @@ def test_what_a_crash_leaves_is_taken_off(tmp_path: Path) -> None:
     assert len(read(first)) == 2
 
 
+def test_a_folder_in_the_ledgers_place(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="can't be read: Is a directory"):
+        read(tmp_path)
+
+
 def test_a_full_disk_leaves_no_half_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = filled(tmp_path)
     content = path.read_bytes()
@@ -99,7 +104,7 @@ def test_a_full_disk_leaves_no_half_line(tmp_path: Path, monkeypatch: pytest.Mon
     whole = os.write
     with locked(path) as ledger:
         monkeypatch.setattr(os, "write", lambda descriptor, text: whole(descriptor, text[:9]))
-        with pytest.raises(OSError, match="full"):
+        with pytest.raises(CannotRunError, match="the disk is full; nothing is recorded"):
             ledger.append("step", number=9)
         monkeypatch.undo()
     assert path.read_bytes() == content

@@ -141,6 +141,14 @@ def test_any_file_is_read_or_refused_in_one_line(content: bytes) -> None:
             read_columns(start + content, PLACE, "label")
 
 
+def test_a_number_that_is_none_is_no_class(tmp_path: Path) -> None:
+    path = tmp_path / "l.csv"
+    path.write_text("id,label\n1,1.0\n2,nan\n3,2\n")
+    assert read_columns(path.read_bytes(), path, "label").values == ["1", None, "2"]
+    path.write_text("id,label\n1,naan\n2,nan\n")
+    assert read_columns(path.read_bytes(), path, "label").values == ["naan", "nan"]
+
+
 def test_numbers_keep_their_digits(tmp_path: Path) -> None:
     path = tmp_path / "p.csv"
     path.write_text("id,prediction\n1,-0.05\n2,1.0\n3,1.\n4,10.50\n")

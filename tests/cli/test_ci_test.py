@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
@@ -171,7 +173,88 @@ def test_labels_in_a_repository(scene: Scene, ask: Any) -> None:
     elsewhere.symlink_to("labels.csv")
     assert ask("test", file, "--new", new, "--labels", elsewhere)[0] == 3
     git("commit", "-m", "y")
-    assert ask("test", file, "--new", new)[0] == 0
+    # Whoever has the history has them, under any name.
+    assert "was committed to git" in ask("test", file, "--new", new)[2]
+    named = scene.folder / "other.csv"
+    (scene.folder / "labels.csv").rename(named)
+    arguments = ("test", file, "--new", new, "--labels", named)
+    assert "was committed to git" in ask(*arguments)[2]
+    named.write_text(named.read_text().replace("r0,no", "r0,yes"))
+    assert ask(*arguments)[0] == 0
+
+
+def test_what_is_handed_in_as_predictions_is_no_secret(scene: Scene, ask: Any) -> None:
+    file = scene.write()
+    ask("test", file, "--new", scene.predictions(1))
+    labels, linked = scene.folder / "labels.csv", scene.folder / "linked.csv"
+    (ledger,) = scene.ledger.glob("*.jsonl")
+    for target, hard in ((labels, False), (labels, True), (ledger, False)):
+        linked.unlink(missing_ok=True)
+        if hard:
+            linked.hardlink_to(target)
+        else:
+            linked.symlink_to(target)
+        code, out, err = ask("test", file, "--new", linked)
+        assert (code, out) == (3, "")
+        assert "not predictions" in err
+    write_labels(scene.folder / "copied.csv", scene.labels)
+    assert (
+        "needs a column 'prediction'" in ask("test", file, "--new", scene.folder / "copied.csv")[2]
+    )
+    assert status(ask, file)["used"] == 1
+
+
+def test_another_old_model_is_noted_unless_it_passed(tmp_path: Path, ask: Any) -> None:
+    scene = Scene(tmp_path, rows=7000, condition="n - o > 0.1 +/- 0.1")
+    file = scene.write(steps=9)
+    old, better, other = (scene.predictions(right) for right in (3000, 5500, 10))
+    noted = []
+    for before, after in (
+        (old, scene.predictions(3001)),
+        (old, better),
+        (better, scene.predictions(5501)),
+        (other, scene.predictions(5502)),
+    ):
+        code, out, _ = ask("test", file, "--old", before, "--new", after, "--json")
+        noted.append((code, json.loads(out)["old_changed"]))
+    assert noted == [(1, False), (0, False), (1, False), (0, True)]
+    assert status(ask, file)["old_changed"] == 1
+    assert "the old model was one that never passed" in ask("status", file)[1]
+
+
+def test_a_verdict_stands_whatever_cannot_be_written_after_it(scene: Scene, ask: Any) -> None:
+    file = scene.write()
+    full = Path("/dev/full")
+    code, out, err = ask("test", file, "--new", scene.predictions(600), "--summary", full)
+    assert (code, out[:4]) == (0, "pass")
+    assert err == "warning: /dev/full: can't be written: No space left on device\n"
+
+
+def test_a_full_disk(scene: Scene, ask: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = scene.write()
+    ask("test", file, "--new", scene.predictions(600))
+
+    def full(descriptor: int, content: bytes) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "write", full)
+    code, out, err = ask("test", file, "--new", scene.predictions(1))
+    assert (code, out) == (3, "")
+    assert ".jsonl: the ledger can't be written: No space left on device" in err
+    # What was recorded can be asked for all the same.
+    assert ask("test", file, "--new", scene.predictions(600))[0] == 0
+    monkeypatch.undo()
+    assert status(ask, file)["used"] == 1
+
+
+def test_a_ledger_that_others_can_write(scene: Scene, ask: Any) -> None:
+    file = scene.write()
+    scene.ledger.mkdir()
+    scene.ledger.chmod(0o777)
+    code, _, err = ask("test", file, "--new", scene.predictions(600))
+    assert code == 0
+    assert "warning: " in err
+    assert "chmod go-w" in err
 
 
 def test_wrong_use(scene: Scene, ask: Any) -> None:

@@ -56,6 +56,7 @@ def _document(file: CiFile, name: str, account: Account) -> dict[str, Any]:
         "passes": terms.passes,
         "changes_left": account.changes_left,
         "revealed": account.revealed,
+        "old_changed": sum(map(account.changes_old, account.steps)),
         "needed": _needed(file, account),
         "used_up": account.ended,
     }
@@ -83,6 +84,8 @@ def _line(document: dict[str, Any]) -> str:
         text += f"; used up: {document['used_up']}"
     else:
         text += f"; the next needs {document['needed']:,} labels of {document['rows']:,}"
+    if document["old_changed"]:
+        text += f"; in {document['old_changed']:,} steps the old model was one that never passed"
     if document["revealed"]:
         text += f"; what was revealed added {document['revealed']:.4g} to ln M"
     return text

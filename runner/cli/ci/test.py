@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 import click
 
 from runner.cli.ci import options
-from runner.errors import CannotRunError, InputError
+from runner.errors import CannotRunError, InputError, RunnerError
 
 if TYPE_CHECKING:
     from runner.ci import CiFile
@@ -154,13 +154,15 @@ def _take(
 ) -> Taken:
     from runner.ci.environment import current_commit
     from runner.ci.held_out import open_held_out
+    from runner.ci.ledgers import ledger_folder
     from runner.ci.predictions import held_out_by_name, join
     from runner.ci.scores import speaks_of_classes, with_scores
     from runner.ci.sealing import private_key
     from runner.ci.step import UsedUpError, take_step
 
+    _warn_of_folder(ledger_folder(file))
     rows = open_held_out(file, private_key(key))
-    with _predictions(file, old, new, rows) as (new_found, old_found):
+    with _predictions(file, key, old, new, rows) as (new_found, old_found):
         rows = rows or held_out_by_name(new_found, _name(file))
         classes = speaks_of_classes(file.guarantee)
         joined = join(rows, new_found, old_found, file.guarantee.facts.positive, classes)
@@ -173,6 +175,17 @@ def _take(
             raise
 
 
+def _warn_of_folder(folder: Path) -> None:
+    from runner.ci.access import written_by_others
+
+    if written_by_others(folder):
+        click.echo(
+            f"warning: {folder}: others than its owner can write to the ledgers' folder, and so "
+            f"make up accounts: chmod go-w {folder}",
+            err=True,
+        )
+
+
 def _name(file: CiFile) -> str:
     from runner.ci.ledgers import UNNAMED
 
@@ -181,7 +194,7 @@ def _name(file: CiFile) -> str:
 
 @contextmanager
 def _predictions(
-    file: CiFile, old: Path | None, new: Path | None, rows: HeldOut | None
+    file: CiFile, key: Path | None, old: Path | None, new: Path | None, rows: HeldOut | None
 ) -> Iterator[tuple[Columns, Columns | None]]:
     """New and old predictions, from the files named or those that the script writes."""
     from runner.ci.predictions import read_predictions
@@ -189,6 +202,7 @@ def _predictions(
 
     if new is not None:
         _check_old(file, old)
+        _check_apart(file, key, new, old)
         yield read_predictions(new), None if old is None else read_predictions(old)
         return
     if file.script is None:
@@ -197,8 +211,20 @@ def _predictions(
         )
     with script_predictions(file.script, file.path.parent, rows) as written:
         _check_old(file, written.old)
+        _check_apart(file, key, written.new, written.old)
         before = None if written.old is None else read_predictions(written.old)
         yield read_predictions(written.new), before
+
+
+def _check_apart(file: CiFile, key: Path | None, *predictions: Path | None) -> None:
+    from runner.ci.access import check_apart
+    from runner.ci.ledgers import ledger_folder
+
+    labels = None if file.testset is None else file.testset.labels
+    secrets = [path for path in (labels, key) if path is not None]
+    for path in predictions:
+        if path is not None:
+            check_apart(path, secrets, ledger_folder(file))
 
 
 def _check_old(file: CiFile, old: Path | None) -> None:
@@ -272,10 +298,13 @@ def _print(text: str) -> None:
 def _write(report: Report, outputs: _Outputs) -> None:
     from runner.ci.reports import append_summary, write_junit
 
-    if outputs.junit is not None:
-        write_junit(outputs.junit, report)
-    if outputs.summary is not None:
-        append_summary(outputs.summary, report)
+    for path, write in ((outputs.junit, write_junit), (outputs.summary, append_summary)):
+        try:
+            if path is not None:
+                write(path, report)
+        except InputError as error:
+            # The verdict is recorded, and its exit status with it.
+            click.echo(f"warning: {error}", err=True)
 
 
 def _state(taken: Taken) -> str:
@@ -300,6 +329,8 @@ def _revealed(taken: Taken, release: Release) -> dict[str, Any]:
 
 
 def _details(taken: Taken, revealed: dict[str, Any]) -> Iterator[str]:
+    if taken.account.changes_old(taken.step):
+        yield "the old model is neither that of the step before nor one that passed here"
     if not revealed:
         return
     yield f"revealed: the condition is {revealed['truth']}"
@@ -325,6 +356,7 @@ def _document(file: CiFile, taken: Taken, verdict: str, revealed: dict[str, Any]
         "left": account.left,
         "used_up": account.ended,
         "repeated": taken.repeated,
+        "old_changed": account.changes_old(taken.step),
         "sent_to": file.recipient,
         "revealed": revealed or None,
     }
@@ -335,8 +367,11 @@ def _send(file: CiFile, taken: Taken) -> None:
     from runner.ci.delivery import deliver
     from runner.ci.environment import current_commit
 
-    deliver(file, taken, current_commit(file.path.parent))
-    _alarm(file, taken.ledger)
+    try:
+        deliver(file, taken, current_commit(file.path.parent))
+    finally:
+        # A test set is used up whether or not its last result could be sent.
+        _alarm(file, taken.ledger)
 
 
 def _alarm(file: CiFile, ledger: Path) -> None:
@@ -352,5 +387,5 @@ def _alarm(file: CiFile, ledger: Path) -> None:
     click.echo(f"alarm: {used_up(account)}", err=True)
     try:
         raise_alarm(file, ledger)
-    except CannotRunError as error:
+    except RunnerError as error:
         click.echo(f"warning: {error}", err=True)
