@@ -118,7 +118,7 @@ def _estimate(
         return _rmse(requirement.clause, rows, model, facts)
     found: list[Fraction | float] = []
     for index, positive in enumerate(_classes(rows, facts)):
-        _check_class(requirement, rows, positive)
+        _check_class(requirement, rows, positive, facts)
         value = (
             _auc(requirement.clause, rows, model, positive, index)
             if metric == "auc"
@@ -177,11 +177,15 @@ def _rmse(clause: Clause, rows: Rows, model: str, facts: Facts) -> float:
     return math.sqrt(float(((predicted - labels) ** 2).mean()))
 
 
-def _check_class(requirement: Requirement, rows: Rows, positive: Any) -> None:
+def _check_class(requirement: Requirement, rows: Rows, positive: Any, facts: Facts) -> None:
     held = int((rows.labels == positive).sum())
+    # Of several classes rows may hold numbers that stand for them, which tell a reader nothing.
+    two = facts.classes == 2
+    own = f"of the class {facts.positive!r}" if two else "of one of the classes"
+    others = f"of other classes than {facts.positive!r}" if two else "outside one of the classes"
     for needed, there, what in (
-        (requirement.positives, held, f"of the class {positive!r}"),
-        (requirement.negatives, len(rows) - held, f"of other classes than {positive!r}"),
+        (requirement.positives, held, own),
+        (requirement.negatives, len(rows) - held, others),
     ):
         if there < needed:
             raise CannotRunError(

@@ -55,6 +55,9 @@ def test_a_class_with_too_few_rows_gets_no_verdict_and_one_never_predicted_is_un
     few = wanted.positives - 1
     with pytest.raises(CannotRunError, match=rf"{few} rows of the class 'spam' .* needs"):
         judge(wanted, table(few, 0, 0, 9000))
+    numbered = Rows(np.ones(few), None, np.ones(few), positive=1)
+    with pytest.raises(CannotRunError, match=rf"{few} rows of the class 'spam'"):
+        judge(wanted, numbered)
     assert judge(wanted, table(few + 1, 0, 0, 0)).truth is T
     assert judge(plan("precision(n) > 0.8 +/- 0.05"), table(3, 0, 900, 900)).truth is U
 

@@ -149,6 +149,15 @@ def test_times_that_dont_compare(
     assert ran(*arguments, "--packed") == (0 if "timing" in fields else 3)
 
 
+@pytest.mark.parametrize("option", ["--most", "--reliability"])
+@pytest.mark.parametrize("value", ["nan", "inf"])
+def test_no_limit_is_without_a_number(tmp_path: Path, option: str, value: str) -> None:
+    results = timed(tmp_path, 1.0, 20)
+    arguments = ["time", "--results", results, "--old", "LR", "--new", "BDT", "--most", 2]
+    assert ran(*arguments) == 0
+    assert ran(*arguments, option, value) == 2
+
+
 def test_limits_of_the_median_are_binomial() -> None:
     for n in (5, 6, 20, 101):
         for delta in (0.05, 0.01):

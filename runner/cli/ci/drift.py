@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 @click.argument("files", type=click.Path(path_type=Path), nargs=-1, required=True)
 @click.option(
     "--level",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    type=options.FiniteRange(0, 1, min_open=True, max_open=True),
     help="Alarm where the metric falls below this.  [default: alarm at any change]",
 )
 @click.option(
     "--run-length",
-    type=click.FloatRange(min=2),
+    type=options.FiniteRange(min=2),
     default=100.0,
     show_default=True,
     help="Test sets up to a false alarm, on average at least.",

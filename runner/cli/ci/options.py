@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -29,6 +30,21 @@ KEY = click.option(
     type=click.Path(path_type=Path),
     help="A file with the private key.  [default: RUNNER_CI_PRIVATE_KEY of the environment]",
 )
+
+
+class FiniteRange(click.FloatRange):
+    """A range without NaN, which no bound keeps out, and without infinity."""
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """The number, if it is one of the range."""
+        number = float(super().convert(value, param, ctx))
+        if not math.isfinite(number):
+            self.fail(f"{value} is no number of the range {self._describe_range()}.", param, ctx)
+        return number
+
+
 JSON = click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout.")
 
 

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from runner.cli.ci import options
+
 if TYPE_CHECKING:
     from runner.ci import CiFile, Plan
 
@@ -32,14 +34,14 @@ _ACTIVE = (
 )
 @click.option(
     "--seconds-per-label",
-    type=click.FloatRange(min=0, min_open=True),
+    type=options.FiniteRange(min=0, min_open=True),
     default=2.0,
     show_default=True,
     help="What one label takes.",
 )
 @click.option(
     "--effect",
-    type=click.FloatRange(min=0, min_open=True),
+    type=options.FiniteRange(min=0, min_open=True),
     help="With method sequential: how far beyond its threshold each left side truly is.  "
     "[default: twice its tolerance]",
 )

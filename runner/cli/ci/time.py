@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 @click.option("--new", required=True, metavar="SYSTEM[:CONFIG]", help="The new one.")
 @click.option(
     "--most",
-    type=click.FloatRange(min=0, min_open=True),
+    type=options.FiniteRange(min=0, min_open=True),
     required=True,
     help="How many times longer the new one may train, in the median of pairs.",
 )
 @click.option(
     "--reliability",
-    type=click.FloatRange(0.5, 1, min_open=True, max_open=True),
+    type=options.FiniteRange(0.5, 1, min_open=True, max_open=True),
     default=0.95,
     show_default=True,
     help="How surely each limit of the median holds.",
