@@ -13,13 +13,11 @@ from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from runner.cli.ci import options
+from runner.cli.ci import handed_in, options
 from runner.errors import CannotRunError, InputError, RunnerError
 
 if TYPE_CHECKING:
     from runner.ci import CiFile
-    from runner.ci.columns import Columns
-    from runner.ci.predictions import HeldOut
     from runner.ci.release import Release
     from runner.ci.reports import Report
     from runner.ci.step import Taken
@@ -110,32 +108,12 @@ def command(
     with (
         _told_when_refused(found, outputs),
         _rows_to_label_written(to_label),
-        _stored(found, results, task, old, new) as (old_file, new_file),
+        handed_in.stored(found, results, task, old, new) as (old_file, new_file),
     ):
         taken = _take(found, key, old_file, new_file, release)
     _tell(found, taken, release, outputs)
     _send(found, taken)
     raise click.exceptions.Exit(1 if taken.passed is False else 0)
-
-
-@contextmanager
-def _stored(
-    file: CiFile, results: Path | None, task: str | None, old: Path | None, new: Path | None
-) -> Iterator[tuple[Path | None, Path | None]]:
-    """The files of old and new predictions, taken from a study's results where one is named."""
-    from runner.ci.stored import Model, stored_predictions
-
-    if results is None:
-        if task is not None:
-            raise click.UsageError("--task is one of a study: give its --results")
-        yield old, new
-        return
-    if new is None:
-        raise click.UsageError("--results needs --new, a system of the study")
-    models = [Model.named(str(name)) for name in (new, old) if name is not None]
-    positive = file.guarantee.facts.positive
-    with stored_predictions(results, models, task, positive) as files:
-        yield files[1] if old is not None else None, files[0]
 
 
 def _release(file: CiFile, reveal: str | None) -> Release:
@@ -162,7 +140,7 @@ def _take(
 
     _warn_of_folder(ledger_folder(file))
     rows = open_held_out(file, private_key(key))
-    with _predictions(file, key, old, new, rows) as (new_found, old_found):
+    with handed_in.predictions(file, key, old, new, rows) as (new_found, old_found):
         rows = rows or held_out_by_name(new_found, _name(file))
         classes = speaks_of_classes(file.guarantee)
         joined = join(rows, new_found, old_found, file.guarantee.facts.positive, classes)
@@ -190,55 +168,6 @@ def _name(file: CiFile) -> str:
     from runner.ci.ledgers import UNNAMED
 
     return UNNAMED if file.testset is None else file.testset.name
-
-
-@contextmanager
-def _predictions(
-    file: CiFile, key: Path | None, old: Path | None, new: Path | None, rows: HeldOut | None
-) -> Iterator[tuple[Columns, Columns | None]]:
-    """New and old predictions, from the files named or those that the script writes."""
-    from runner.ci.predictions import read_predictions
-    from runner.ci.script import script_predictions
-
-    if new is not None:
-        _check_old(file, old)
-        _check_apart(file, key, new, old)
-        yield read_predictions(new), None if old is None else read_predictions(old)
-        return
-    if file.script is None:
-        raise InputError(
-            "give the predictions (--old and --new), or a `script` that writes them", file=file.path
-        )
-    with script_predictions(file.script, file.path.parent, rows) as written:
-        _check_old(file, written.old)
-        _check_apart(file, key, written.new, written.old)
-        before = None if written.old is None else read_predictions(written.old)
-        yield read_predictions(written.new), before
-
-
-def _check_apart(file: CiFile, key: Path | None, *predictions: Path | None) -> None:
-    from runner.ci.access import check_apart
-    from runner.ci.ledgers import ledger_folder
-
-    labels = None if file.testset is None else file.testset.labels
-    secrets = [path for path in (labels, key) if path is not None]
-    for path in predictions:
-        if path is not None:
-            check_apart(path, secrets, ledger_folder(file))
-
-
-def _check_old(file: CiFile, old: Path | None) -> None:
-    from runner.ci.metrics import model_of
-
-    names = file.guarantee.condition.variables
-    compared = sorted(name for name in names if model_of(name) in {"o", "d"})
-    if old is None and compared:
-        raise InputError(
-            f"the condition speaks of {' and '.join(compared)}, so it needs the old model's "
-            "predictions too (--old, or RUNNER_CI_OLD for a script)",
-            file=file.path,
-            line=file.line("condition"),
-        )
 
 
 @contextmanager
