@@ -120,7 +120,7 @@ def _estimate(
     for index, positive in enumerate(_classes(rows, facts)):
         _check_class(requirement, rows, positive, facts)
         value = (
-            _auc(requirement.clause, rows, model, positive, index)
+            _auc(requirement.clause, rows, model, positive, index if facts.classes > 2 else None)
             if metric == "auc"
             else _counted(metric, requirement, rows, model, positive)
         )
@@ -150,13 +150,17 @@ def _counted(
     return to_metric(metric, Fraction(share.right, share.rows))
 
 
-def _auc(clause: Clause, rows: Rows, model: str, positive: Any, index: int) -> float:
+def _auc(clause: Clause, rows: Rows, model: str, positive: Any, index: int | None) -> float:
     from runner.metrics import auc
 
     scores = _scores(clause, rows, model)
     truly = rows.labels == positive
     class_sizes(truly)
-    return auc(truly.astype(int), scores if scores.ndim == 1 else scores[:, index])
+    if index is None:
+        return auc(truly.astype(int), scores)
+    if scores.ndim != 2 or index >= scores.shape[1]:
+        raise InputError(f"`{clause.text}` needs scores of each class: a column a class")
+    return auc(truly.astype(int), scores[:, index])
 
 
 def _rmse(clause: Clause, rows: Rows, model: str, facts: Facts) -> float:
@@ -226,4 +230,6 @@ def _scores(clause: Clause, rows: Rows, model: str) -> NDArray[Any]:
     if found is None:
         whose = "new" if model == "n" else "old"
         raise InputError(f"`{clause.text}` needs the {whose} model's scores: a number a row")
+    if found.dtype.kind == "f" and bool((found != found).any()):
+        raise InputError(f"`{clause.text}` needs scores that are numbers, and some are NaN")
     return found

@@ -196,3 +196,20 @@ def test_conditions_mix() -> None:
     assert [r.clause.text[0] for r in wanted.requirements] == ["n", "f", "d"]
     found = judge(wanted, table(2000, 100, 100, 2000))
     assert [c.truth for c in found.clauses] == [U, T, T]
+
+
+@pytest.mark.parametrize("scores", [np.ones(900), np.ones((900, 2)), np.full((900, 3), np.nan)])
+def test_an_average_of_aucs_takes_a_number_for_each_class(scores: np.ndarray) -> None:
+    labels = np.arange(900) % 3
+    wanted = plan("auc(n) > 0.6 +/- 0.1", Facts(classes=3))
+    with pytest.raises(InputError, match="needs scores"):
+        judge(wanted, Rows(labels, None, labels, new_scores=scores))
+    right = np.eye(3)[labels]
+    assert judge(wanted, Rows(labels, None, labels, new_scores=right)).truth is T
+
+
+def test_an_rmse_takes_numbers() -> None:
+    wanted = plan("rmse(n) < 1 +/- 0.5", Facts(span=(0, 3)))
+    labels = np.arange(900) % 3.0
+    with pytest.raises(InputError, match="some are NaN"):
+        judge(wanted, Rows(labels, None, labels, new_scores=np.full(900, np.nan)))
