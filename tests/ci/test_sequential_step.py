@@ -8,6 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from runner.ci import load_ci_file
+from runner.ci.sequential import make_sequential_plan
 from runner.cli import main
 
 FILE = """\
@@ -69,3 +71,7 @@ def test_labels_come_until_the_verdict_is_certain(
     assert asked < 0.05 * rows
     assert ran(*arguments) == 0
     assert "step 1 of 2" in capsys.readouterr().out
+    file = load_ci_file(tmp_path / "ci.yaml")
+    most = make_sequential_plan(file.guarantee).fixed.labels
+    assert ran("status", tmp_path / "ci.yaml") == 0
+    assert f"the next needs {most:,} labels" in capsys.readouterr().out

@@ -63,13 +63,17 @@ def _document(file: CiFile, name: str, account: Account) -> dict[str, Any]:
 
 
 def _needed(file: CiFile, account: Account) -> int:
-    """Labels that the next step needs, with all that was revealed."""
+    """Labels that the next step needs at most, with all that was revealed."""
     from dataclasses import replace
 
     from runner.ci import make_plan
+    from runner.ci.sequential import make_sequential_plan
 
     reuse = replace(file.guarantee.reuse, revealed=account.revealed)
-    return make_plan(replace(file.guarantee, reuse=reuse), file.bound).labels
+    guarantee = replace(file.guarantee, reuse=reuse)
+    if file.method == "sequential":
+        return make_sequential_plan(guarantee, file.bound).fixed.labels
+    return make_plan(guarantee, file.bound).labels
 
 
 def _line(document: dict[str, Any]) -> str:
