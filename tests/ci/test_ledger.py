@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from pathlib import Path
 
 import pytest
@@ -89,6 +90,27 @@ def test_what_a_crash_leaves_is_taken_off(tmp_path: Path) -> None:
     with locked(first) as ledger:
         ledger.append("step", number=1)
     assert len(read(first)) == 2
+
+
+def test_no_line_goes_into_a_file_that_was_taken_away(tmp_path: Path) -> None:
+    path = tmp_path / "x.jsonl"
+    written = threading.Barrier(8)
+
+    def refuse_then_write(number: int) -> None:
+        written.wait()
+        for _ in range(20):
+            with locked(path):
+                # Nothing comes of it: the file goes, if it is empty.
+                pass
+        with locked(path) as ledger:
+            ledger.append("step", number=number)
+
+    threads = [threading.Thread(target=refuse_then_write, args=(i,)) for i in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(record.fields["number"] for record in read(path)) == list(range(8))
 
 
 def test_a_folder_in_the_ledgers_place(tmp_path: Path) -> None:

@@ -398,6 +398,10 @@ def test_a_reader_who_has_gone_does_not_change_the_verdict(scene: Scene) -> None
     assert process.stdout is not None
     process.stdout.close()
     assert process.wait() == 1
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr == "warning: the verdict can't be written: No space left on device\n"
 
 
 def test_what_studies_need_is_not_imported(scene: Scene) -> None:

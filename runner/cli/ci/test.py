@@ -217,10 +217,12 @@ def _tell(file: CiFile, taken: Taken, release: Release, outputs: _Outputs) -> No
 
 
 def _print(text: str) -> None:
-    """Print what was recorded; a reader who has gone doesn't change the exit status."""
+    """Print what was recorded; a reader who has gone or a full disk doesn't change the status."""
     try:
         click.echo(text)
-    except BrokenPipeError:
+    except OSError as error:
+        if not isinstance(error, BrokenPipeError):
+            click.echo(f"warning: the verdict can't be written: {error.strerror}", err=True)
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
