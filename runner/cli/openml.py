@@ -9,8 +9,27 @@ import click
 
 Decorator = Callable[[Any], Any]
 
+
+class _TaskNumber(click.IntRange):
+    """The number of a task at OpenML; those of made metatasks are below 1."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        try:
+            number = int(value)
+        except ValueError:
+            number = 0
+        if number < 1:
+            self.fail(f"{value} is no task number: OpenML's are whole and above 0", param, ctx)
+        return number
+
+
 tasks_option: Decorator = click.option(
-    "--openml-task", "tasks", type=int, multiple=True, metavar="ID", help="A task of OpenML's."
+    "--openml-task",
+    "tasks",
+    type=_TaskNumber(),
+    multiple=True,
+    metavar="ID",
+    help="A task of OpenML's.",
 )
 suites_option: Decorator = click.option(
     "--openml-suite", "suites", multiple=True, metavar="ID", help="All tasks of a suite."

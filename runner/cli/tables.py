@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,8 @@ UNBOUNDED = 1_000_000
 """A width for pipes, in which each row gets its line."""
 MOST_ROWS = 1000
 """What people read of a table; laying out more takes longer than the query."""
+MOST_LETTERS = 60
+"""What people read of a list in a cell on a terminal."""
 
 
 def print_table(answer: pa.Table) -> None:
@@ -33,8 +36,10 @@ def print_table(answer: pa.Table) -> None:
 
 
 def _print_rows(answer: pa.Table) -> None:
-    console = Console() if sys.stdout.isatty() else Console(width=UNBOUNDED)
-    table = _side_by_side(answer)
+    terminal = sys.stdout.isatty()
+    console = Console() if terminal else Console(width=UNBOUNDED)
+    write = _cut if terminal else plain
+    table = _side_by_side(answer, write)
     if console.measure(table, options=console.options.update_width(UNBOUNDED)).maximum <= (
         console.width
     ):
@@ -43,7 +48,7 @@ def _print_rows(answer: pa.Table) -> None:
     for number, row in enumerate(answer.to_pylist(), 1):
         console.print(Text(f"row {number}", style="bold"))
         for name, value in row.items():
-            console.print(Text(f"  {name}: {_harmless(plain(value))}"), soft_wrap=True)
+            console.print(Text(f"  {name}: {_harmless(write(value))}"), soft_wrap=True)
 
 
 def plain(value: Any) -> str:
@@ -56,6 +61,18 @@ def plain(value: Any) -> str:
     return str(value)
 
 
+def _cut(value: Any) -> str:
+    """A value as text, of a long list or structure only the beginning."""
+    if not isinstance(value, list | dict):
+        return plain(value)
+    # A million numbers needn't be written out to be cut.
+    few = value[:MOST_LETTERS] if isinstance(value, list) else value
+    text = plain(few)
+    if len(few) == len(value) and len(text) <= MOST_LETTERS:
+        return text
+    return f"{text[:MOST_LETTERS].rstrip()} ... ({len(value)} values)"
+
+
 def _harmless(text: str) -> str:
     """The text with what a terminal would obey written out, such as the start of a colour."""
     return "".join(
@@ -63,7 +80,7 @@ def _harmless(text: str) -> str:
     )
 
 
-def _side_by_side(answer: pa.Table) -> Table:
+def _side_by_side(answer: pa.Table, write: Callable[[Any], str]) -> Table:
     from pyarrow import types
 
     table = Table(box=SIMPLE_HEAD)
@@ -71,5 +88,5 @@ def _side_by_side(answer: pa.Table) -> Table:
         numeric = types.is_integer(field.type) or types.is_floating(field.type)
         table.add_column(field.name, justify="right" if numeric else "left", overflow="fold")
     for row in answer.to_pylist():
-        table.add_row(*(Text(_harmless(plain(value))) for value in row.values()))
+        table.add_row(*(Text(_harmless(write(value))) for value in row.values()))
     return table

@@ -20,6 +20,9 @@ PROTOCOLS = (CORRECTED, PAPER, VALIDATION)
 PROTOCOL_VERSION = 1
 """Goes up whenever a protocol's rows, seeds or encoded features change."""
 
+_Places = tuple[Stored, np.ndarray]
+"""Some predictions, and which of them."""
+
 
 @dataclass(frozen=True)
 class Halves:
@@ -72,6 +75,11 @@ def halves(
         InputError: The metatask stores no validation predictions of the fold, or a part lacks rows
             of two classes.
     """
+    return _halves(metatask, fold, *_places(metatask, fold, protocol, seed), features)
+
+
+def _places(metatask: Metatask, fold: int, protocol: str, seed: int) -> tuple[_Places, _Places]:
+    """What a fold's two parts are made of."""
     tested = np.flatnonzero(metatask.folds[metatask.tested.rows] == fold)
     if protocol == VALIDATION:
         learnt = metatask.validation.get(fold)
@@ -79,16 +87,39 @@ def halves(
             raise InputError(
                 f"metatask {metatask.name} has no validation predictions of fold {fold}"
             )
-        first = (learnt, np.arange(len(learnt.rows)))
-        second = (metatask.tested, tested)
-    elif protocol == CORRECTED:
+        return (learnt, np.arange(len(learnt.rows))), (metatask.tested, tested)
+    if protocol == CORRECTED:
         y = metatask.labels[metatask.tested.rows[tested]]
         into_first = stratified_half(y, seed_of(seed, metatask.name, fold))
-        first = (metatask.tested, tested[into_first])
-        second = (metatask.tested, tested[~into_first])
-    else:
-        raise ValueError(f"protocol {protocol!r} has no halves of its own")
-    return _halves(metatask, fold, first, second, features)
+        return (metatask.tested, tested[into_first]), (metatask.tested, tested[~into_first])
+    raise ValueError(f"protocol {protocol!r} has no halves of its own")
+
+
+def unscorable_folds(metatask: Metatask, protocol: str, seed: int = 0) -> tuple[int, ...]:
+    """The folds of which a part would lack rows of two classes, such as those of leave-one-out.
+
+    Args:
+        metatask: The metatask; under ``validation`` it has all validation predictions.
+        protocol: Any of ``PROTOCOLS``.
+        seed: The study's.
+    """
+    return tuple(
+        fold for fold in metatask.fold_numbers if not _is_scorable(metatask, fold, protocol, seed)
+    )
+
+
+def _is_scorable(metatask: Metatask, fold: int, protocol: str, seed: int) -> bool:
+    if protocol == PAPER:
+        # scikit-learn's split wants two rows of each class that is there.
+        rows = metatask.tested.rows
+        _, counts = np.unique(
+            metatask.labels[rows[metatask.folds[rows] == fold]], return_counts=True
+        )
+        return len(counts) >= 2 and bool(counts.min() >= 2)
+    return all(
+        len(np.unique(metatask.labels[stored.rows[places]])) >= 2
+        for stored, places in _places(metatask, fold, protocol, seed)
+    )
 
 
 def stratified_half(y: np.ndarray, seed: int) -> np.ndarray:
@@ -184,8 +215,8 @@ def score(metric: str, y: np.ndarray, answer: Answer, classes: int) -> float:
 def _halves(
     metatask: Metatask,
     fold: int,
-    first: tuple[Stored, np.ndarray],
-    second: tuple[Stored, np.ndarray],
+    first: _Places,
+    second: _Places,
     features: bool,
 ) -> Halves:
     one, other = (stored.rows[places] for stored, places in (first, second))

@@ -12,7 +12,7 @@ from runner.engine import Job
 from runner.ensemble import work
 from runner.ensemble.choices import choose
 from runner.ensemble.costs import cost_model
-from runner.ensemble.loading import load_metatasks
+from runner.ensemble.loading import load_metatasks, remarks
 from runner.ensemble.plan import Plan
 from runner.ensemble.protocols import PAPER
 from runner.ensemble.source import CHAIN, SimulationSource
@@ -75,7 +75,7 @@ class _Subject:
         return self._plan.versions(system)
 
     def notes(self) -> Sequence[str]:
-        return ()
+        return tuple(remarks([one.metatask for one in self._plan.metatasks], self._plan.study))
 
     def wanted(self, stored: Callable[[str], str]) -> tuple[Wanted, ...]:
         return tuple(self._plan.wanted(stored))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from statistics import median
 from time import perf_counter
@@ -11,6 +11,7 @@ from time import perf_counter
 import numpy as np
 
 from runner.ensemble.choice import Choice
+from runner.ensemble.names import shortened
 from runner.ensemble.original import Asked, initial_state
 from runner.ensemble.original import simulate as simulate_original
 from runner.ensemble.protocols import Run, halves, run, score, technique_seed
@@ -100,7 +101,8 @@ def simulate(arrays: Mapping[str, np.ndarray], argument: Case, report: Report) -
     seed = technique_seed(argument.seed, metatask.name, argument.fold, argument.choice.name)
     technique = argument.choice.listing.make(argument.choice.given, seed)
     prepare_seconds = perf_counter() - began
-    found = run(technique, parts.fit, parts.score)
+    with naming_models(metatask):
+        found = run(technique, parts.fit, parts.score)
     report.checkpoint(0)
     times = [found.fit_seconds]
     if argument.retime_within is not None and not isinstance(technique, Oracle):
@@ -147,10 +149,33 @@ def _chained(
             for one in argument.choices
             if one.name in wanted
         ]
-        for found in simulate_original(metatask, asked, state, argument.seed):
-            index = argument.indices.get((number, found.fold, found.name))
-            if index is not None:
-                yield index, metatask, found.rows, found.run
+        with naming_models(metatask):
+            for found in simulate_original(metatask, asked, state, argument.seed):
+                index = argument.indices.get((number, found.fold, found.name))
+                if index is not None:
+                    yield index, metatask, found.rows, found.run
+
+
+@contextmanager
+def naming_models(metatask: Metatask) -> Iterator[None]:
+    """Add to a library's refusal of NaN whose confidences hold it."""
+    try:
+        yield
+    except ValueError as error:
+        stored = (metatask.tested, *metatask.validation.values())
+        finite = [np.isfinite(one.confidences).all(axis=(1, 2)) for one in stored]
+        names = [
+            model.name
+            for model, fine in zip(metatask.models, np.all(finite, axis=0), strict=True)
+            if not fine
+        ]
+        if not names:
+            raise
+        text = str(error).split("\n", 1)[0].rstrip(".")
+        raise ValueError(
+            f"{text}: confidences of {shortened(names)} aren't numbers; `runner metatask filter` "
+            "drops such models"
+        ) from error
 
 
 def _record(

@@ -41,6 +41,15 @@ def test_what_fails_is_one_line_and_the_others_are_fetched(
     assert "Traceback" not in told.err
 
 
+@pytest.mark.parametrize("number", ["0", "-5", "x"])
+@pytest.mark.parametrize("command", ["data fetch", "metatask build"])
+def test_only_numbers_above_0_are_tasks(
+    command: str, number: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert status_of(*command.split(), "--openml-task", number) == 2
+    assert f"{number} is no task number" in capsys.readouterr().err
+
+
 def test_an_interrupted_fetch_resumes(
     configured_openml: OpenmlServer, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -160,6 +160,26 @@ def test_values_of_every_kind_print_as_text(capsys: pytest.CaptureFixture[str]) 
     assert plain(None) == ""
 
 
+def test_long_lists_are_cut_on_a_terminal_alone(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    import pyarrow as pa
+
+    from runner.cli.tables import print_table
+
+    answer = pa.table({"key": ["k"], "some": [[1, 2]], "rows": [list(range(1000))]})
+    print_table(answer)
+    assert "998, 999]" in capsys.readouterr().out
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    for width in ("200", "40"):
+        monkeypatch.setenv("COLUMNS", width)
+        print_table(answer)
+        out = capsys.readouterr().out
+        assert "[1, 2]" in out
+        assert "... (1000 values)" in out
+        assert "999" not in out
+
+
 def in_shell(script: str, folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
     """A script in which ``runner`` is the program."""
     program = f'runner() {{ "{sys.executable}" -m runner "$@"; }}; '

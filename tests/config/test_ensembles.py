@@ -5,13 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from runner.config import EnsembleStudy, ensemble_study, load_ensemble_study
 from runner.ensemble.choices import choose
-from runner.ensemble.loading import load_metatasks
+from runner.ensemble.loading import load_metatasks, remarks
+from runner.ensemble.protocols import halves, unscorable_folds
 from runner.errors import InputError
-from runner.metatask import formats
+from runner.metatask import Finding, Metatask, files, formats
 from tests.ensemble.conftest import made
 
 GOOD = """\
@@ -182,3 +184,37 @@ def test_a_name_stays_as_it_was_given(folder: Path) -> None:
         6,
         "technique 'ES' stands twice; give one another name",
     )
+
+
+def test_what_cannot_be_scored_is_told_before_it_is_run(folder: Path) -> None:
+    text = "kind: ensembles\nname: s\nmetatasks: ['*.arrow']\n"
+    path = folder / "metatask_made.arrow"
+
+    def told(metatask: Metatask, more: str = "") -> list[str]:
+        files.write(metatask, path)
+        study = loaded(folder, text + more)
+        found = [one.metatask for one in load_metatasks(study)]
+        for one in found:
+            for fold in set(one.fold_numbers) - set(unscorable_folds(one, study.protocol)):
+                if study.protocol != "paper":
+                    assert halves(one, fold, study.protocol).rows.size
+        return list(remarks(found, study))
+
+    whole = made(2, rows=40)
+    assert told(whole) == told(whole, "protocol: paper\n") == []
+    alone = replace(whole, folds=np.arange(40, dtype=np.int16), validation={})
+    with pytest.raises(InputError, match="fold 0 can't be scored under protocol 'corrected'"):
+        told(alone)
+    folds = np.arange(40, dtype=np.int16) % 4
+    folds[np.flatnonzero((folds == 2) & (whole.labels == 1))] = 1
+    some = replace(whole, folds=folds, validation={})
+    (line,) = told(some)
+    assert "metatask made: 1 of 4 folds can't be scored" in line
+    assert line.endswith("classes: 2")
+    with pytest.raises(InputError, match=r"fold 2 can't be scored under protocol 'paper'"):
+        told(some, "protocol: paper\n")
+
+    bad = (Finding("nan", 3, False, "3 gaps"),)
+    models = (replace(whole.models[0], findings=bad), *whole.models[1:])
+    (line,) = told(replace(whole, models=models))
+    assert "predictions: made (1 of 6 models); `runner metatask filter` drops such models" in line

@@ -24,8 +24,9 @@ from runner.ensemble.protocols import (
 )
 from runner.ensemble.registry import TECHNIQUES
 from runner.ensemble.technique import Answer, Part
+from runner.ensemble.work import naming_models
 from runner.errors import InputError
-from runner.metatask import Metatask
+from runner.metatask import Metatask, Stored
 
 
 def test_halves_part_a_fold_by_class(metatask: Metatask) -> None:
@@ -216,3 +217,17 @@ def test_features_follow_their_rows(metatask: Metatask) -> None:
     x = pd.Series(metatask.features.column("x").to_numpy())
     assert parts.score.X is not None
     assert (parts.score.X[:, 0] == x[parts.rows].to_numpy()).all()
+
+
+def test_a_library_that_wants_no_nan_is_told_of_with_the_model(metatask: Metatask) -> None:
+    confidences = metatask.tested.confidences.copy()
+    confidences[3, ::5, 0] = np.nan
+    tested = Stored(metatask.tested.rows, metatask.tested.predictions, confidences)
+    bad = replace(metatask, tested=tested)
+    parts = halves(bad, 0, "corrected")
+    technique = TECHNIQUES["Stacking"].make({})
+    said = r"NaN.*: confidences of model 3 aren't numbers; `runner"
+    with pytest.raises(ValueError, match=said), naming_models(bad):
+        run(technique, parts.fit, parts.score)
+    with pytest.raises(ValueError, match=r"^another fault$"), naming_models(metatask):
+        raise ValueError("another fault")
