@@ -36,17 +36,25 @@ def raise_alarm(file: CiFile, ledger: Path) -> None:
     Raises:
         CannotRunError: If any way failed, after all were tried.
     """
+    ways = _ways_left(file, ledger)
+    if not ways:
+        return
     with _alone(ledger) as alone:
-        account = Account.of(read(ledger))
-        if not alone or not account.opened or account.ended is None or account.alarmed:
+        # Whoever was before us may have told by now.
+        if not alone or not _ways_left(file, ledger):
             return
-        ways = _ways(file, account)
         failures = [told for told in (_tried(way) for way in ways) if told]
         if failures:
             raise CannotRunError("the alarm was not raised: " + "; ".join(failures))
-        if ways:
-            with locked(ledger) as held:
-                held.append(lines.ALARMED, ways=len(ways))
+        with locked(ledger) as held:
+            held.append(lines.ALARMED, ways=len(ways))
+
+
+def _ways_left(file: CiFile, ledger: Path) -> list[Callable[[], None]]:
+    account = Account.of(read(ledger))
+    if not account.opened or account.ended is None or account.alarmed:
+        return []
+    return _ways(file, account)
 
 
 @contextmanager
