@@ -7,10 +7,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from runner.ci.ledger import Record
-from runner.ci.multiplicity import Reuse
+from runner.ci.multiplicity import Reuse, ln_left, ln_pending
 from runner.ci.release import Release
 
 OPENED = "opened"
+BEGUN = "begun"
 STEP = "step"
 REVEALED = "revealed"
 SENT = "sent"
@@ -41,19 +42,25 @@ class Terms:
 
 @dataclass(frozen=True)
 class Step:
-    """A step that was taken.
+    """A step that was taken, or begun: a sequential test that waits for labels.
 
     Attributes:
-        number: From 1.
+        number: From 1, in the order in which steps were begun.
+        method: ``fixed`` or ``sequential``.
+        finished: Whether there is a verdict.
+        in_force: What histories beyond one bit a step add to ln M of this step.
         new: A hash of the new model's predictions.
         old: Likewise; None where no old model was handed in.
-        passed: What the developer was told; None where nothing is.
+        passed: What the developer was told; None where nothing is, or not yet.
         sealed: The result, sealed, where the developer isn't told and there is a key.
         sent: Whether the result was sent to whom it is for.
-        record: The index of its line.
+        record: The index of its first line.
     """
 
     number: int
+    method: str
+    finished: bool
+    in_force: float
     inputs: str
     new: str
     old: str | None
@@ -70,8 +77,8 @@ class Account:
 
     Attributes:
         opened: What the first line says; empty before it is written.
-        steps: In their order.
-        revealed: What releases beyond one bit have added to ln M.
+        steps: In the order in which they were begun, those that wait for labels among them.
+        revealed: What releases beyond one bit, and tests that were left, have added to ln M.
         retired: Whether it was retired by hand (``runner ci rotate``).
         alarmed: Whether the alarm was raised.
     """
@@ -86,26 +93,64 @@ class Account:
     @classmethod
     def of(cls, records: Iterable[Record]) -> Account:
         """The state that a ledger's lines lead to."""
-        opened: Mapping[str, Any] = {}
-        opened_at = ""
-        steps: dict[str, Step] = {}
-        revealed = 0.0
-        kinds = set()
+        account = cls({}, "", (), 0.0, retired=False, alarmed=False)
         for record in records:
-            fields = record.fields
-            kinds.add(record.kind)
-            revealed += fields.get("cost", 0.0)
-            if record.kind == OPENED:
-                opened, opened_at = fields, record.time
-            elif record.kind == STEP:
-                steps[fields["inputs"]] = _step(len(steps) + 1, record)
-            elif record.kind == REVEALED:
-                inputs = fields["inputs"]
-                steps[inputs] = replace(steps[inputs], release=fields["release"])
-            elif record.kind == SENT:
-                steps[fields["inputs"]] = replace(steps[fields["inputs"]], sent=True)
-        retired, alarmed = RETIRED in kinds, ALARMED in kinds
-        return cls(opened, opened_at, tuple(steps.values()), revealed, retired, alarmed)
+            account = account._with(record)
+        return account
+
+    def _with(self, record: Record) -> Account:
+        """The state after one more line."""
+        fields = record.fields
+        if record.kind in (BEGUN, STEP):
+            return self._with_step(record)
+        if record.kind == OPENED:
+            return replace(self, opened=fields, opened_at=record.time)
+        if record.kind == REVEALED:
+            revealed = self.revealed + fields["cost"]
+            steps = self._changed(fields["inputs"], release=fields["release"])
+            return replace(self, steps=steps, revealed=revealed)
+        if record.kind == SENT:
+            return replace(self, steps=self._changed(fields["inputs"], sent=True))
+        retired = self.retired or record.kind == RETIRED
+        return replace(self, retired=retired, alarmed=self.alarmed or record.kind == ALARMED)
+
+    def _with_step(self, record: Record) -> Account:
+        fields = record.fields
+        cost = fields.get("cost", 0.0)
+        if self.step_of(fields["inputs"]) is None:
+            in_force = self.in_force(fields["method"])
+            step = _step(self.used + 1, in_force, record)
+            revealed = self.revealed + self._left_behind + cost
+            return replace(self, steps=(*self.steps, step), revealed=revealed)
+        told = {key: fields[key] for key in ("passed", "sealed", "release")}
+        steps = self._changed(fields["inputs"], finished=True, **told)
+        return replace(self, steps=steps, revealed=self.revealed + cost)
+
+    def _changed(self, inputs: str, **fields: Any) -> tuple[Step, ...]:
+        return tuple(
+            replace(step, **fields) if step.inputs == inputs else step for step in self.steps
+        )
+
+    @property
+    def _left_behind(self) -> float:
+        """What beginning another step adds to ln M: the test that it leaves without a verdict.
+
+        Any before the last was counted when the last was begun.
+        """
+        if not self.steps or self.steps[-1].finished or self.terms.kind == "none":
+            return 0.0
+        return ln_left(self.terms.steps)
+
+    def in_force(self, method: str) -> float:
+        """What histories beyond one bit a step add to ln M of a step that is begun now.
+
+        Args:
+            method: The step's. The plan of a sequential test has :func:`ln_pending` in it.
+        """
+        after = any(step.method == "sequential" for step in self.steps)
+        waiting = method == "fixed" and after and self.terms.kind != "none"
+        allowance = ln_pending(self.terms.steps) if waiting else 0.0
+        return self.revealed + self._left_behind + allowance
 
     @property
     def terms(self) -> Terms:
@@ -119,8 +164,13 @@ class Account:
 
     @property
     def used(self) -> int:
-        """Steps taken."""
+        """Steps taken or begun."""
         return len(self.steps)
+
+    @property
+    def begun(self) -> int:
+        """Steps that wait for labels."""
+        return sum(not step.finished for step in self.steps)
 
     @property
     def changes(self) -> int:
@@ -142,8 +192,8 @@ class Account:
         return max(0, self.terms.steps - self.used)
 
     @property
-    def ended(self) -> str | None:
-        """Why no step can be taken; None while one can."""
+    def closed(self) -> str | None:
+        """Why no verdict can be given, not even on a step that is begun; None while one can."""
         terms = self.terms
         if self.retired:
             return "it was retired by `runner ci rotate`"
@@ -151,9 +201,15 @@ class Account:
             times = f"{terms.first} number {terms.passes}" if terms.passes != 1 else terms.first
             which = "the first " if terms.passes == 1 else ""
             return f"{which}{times} retired it, after {self.used:,} of {terms.steps:,} steps"
-        if self.left == 0:
-            return f"all {terms.steps:,} steps are taken"
         return None
+
+    @property
+    def ended(self) -> str | None:
+        """Why no further step can be begun; None while one can."""
+        if self.closed is None and self.left == 0:
+            waiting = f", {self.begun:,} of them begun and not finished" if self.begun else ""
+            return f"all {self.terms.steps:,} steps are taken{waiting}"
+        return self.closed
 
     def changes_old(self, step: Step) -> bool:
         """Whether a step's old model is neither that of the step before nor one that passed.
@@ -165,7 +221,7 @@ class Account:
         olds = [one.old for one in before if one.old is not None]
         if step.old is None or not olds:
             return False
-        accepted = {one.new for one in before if one.passed is not False}
+        accepted = {one.new for one in before if one.finished and one.passed is not False}
         return step.old != olds[-1] and step.old not in accepted
 
     def step_of(self, inputs: str) -> Step | None:
@@ -173,16 +229,19 @@ class Account:
         return next((step for step in self.steps if step.inputs == inputs), None)
 
 
-def _step(number: int, record: Record) -> Step:
+def _step(number: int, in_force: float, record: Record) -> Step:
     fields = record.fields
     return Step(
-        number,
-        fields["inputs"],
-        fields["new"],
-        fields["old"],
-        fields["passed"],
-        fields["sealed"],
-        False,
-        fields["release"],
-        record.index,
+        number=number,
+        method=fields["method"],
+        finished=record.kind == STEP,
+        in_force=in_force,
+        inputs=fields["inputs"],
+        new=fields["new"],
+        old=fields["old"],
+        passed=fields.get("passed"),
+        sealed=fields.get("sealed"),
+        sent=False,
+        release=fields.get("release", "bit"),
+        record=record.index,
     )

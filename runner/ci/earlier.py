@@ -23,15 +23,17 @@ def keep(ledger: Path, inputs: str, rows: HeldOut, joined: Joined) -> None:
 
 
 def with_earlier(ledger: Path, steps: Sequence[Step], rows: HeldOut, joined: Joined) -> Joined:
-    """Add what the models of earlier steps predicted.
+    """Add what the models of earlier steps predicted, each once; the new one isn't among them.
 
     Raises:
         CannotRunError: If a step's predictions weren't kept.
     """
     import numpy as np
 
-    found = np.zeros((len(steps), len(rows.ids)), dtype=np.int64)
-    for index, step in enumerate(steps):
+    # A model may be judged again, by another condition.
+    others = {step.new: step for step in steps if step.new != joined.models[0]}
+    found = np.zeros((len(others), len(rows.ids)), dtype=np.int64)
+    for index, step in enumerate(others.values()):
         then = _read(_path(ledger, step.inputs), step.number)
         # A class that no one else speaks of is none that the labels have.
         found[index] = [joined.numbers.get(then.get(one), -2) for one in rows.ids]

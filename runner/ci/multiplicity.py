@@ -133,6 +133,30 @@ def ln_reveal_cost(finer: int) -> float:
     return math.log(finer)
 
 
+def ln_pending(steps: int) -> float:
+    """What sequential tests add to ln M, since "no verdict yet" is an answer beside pass and fail.
+
+    Of a step's error 1/H is kept for the histories in which its test is left for another one, so
+    that those in which none is left have (1 - 1/H)^(H - 1) of the error, at least 1/e.
+
+    Args:
+        steps: H.
+    """
+    return (steps - 1) * math.log(steps / (steps - 1)) if steps > 1 else 0.0
+
+
+def ln_left(steps: int) -> float:
+    """What a sequential test that is left for another one adds to ln M of all later steps.
+
+    Its histories have 1/H of the error (:func:`ln_pending`). Its verdict may come between any two
+    of the later steps or never, and be either one: 2 (H - 1) + 1 ways.
+
+    Args:
+        steps: H.
+    """
+    return math.log(steps * (2 * steps - 1))
+
+
 def score_outcomes(rows: int, variables: int) -> int:
     """How many different scores a test set of so many rows can give for so many variables."""
     count: int = (rows + 1) ** variables

@@ -23,7 +23,13 @@ def more(first: Release, second: Release) -> bool:
 
 
 def release_cost(
-    guarantee: Guarantee, release: Release, passed: bool, rows: int, afterwards: bool = False
+    guarantee: Guarantee,
+    release: Release,
+    passed: bool,
+    rows: int,
+    *,
+    afterwards: bool = False,
+    looks: int = 1,
 ) -> float:
     """What a step's release adds to ln M of the steps after it.
 
@@ -33,6 +39,7 @@ def release_cost(
             pass can only be "true".
         rows: Of the larger of test set and pool.
         afterwards: Whether the bit was told first, and more in a later call.
+        looks: At how many numbers of rows the test may have ended: scores give away at which.
 
     Raises:
         InputError: If a score may be any number, so that its outcomes can't be counted.
@@ -41,7 +48,7 @@ def release_cost(
         return 0.0
     if release == "scores":
         counts = sum(_counts(name, guarantee.facts) for name in guarantee.condition.variables)
-        return ln_reveal_cost(score_outcomes(rows, counts))
+        return ln_reveal_cost(looks * score_outcomes(rows, counts))
     if guarantee.reuse.budget is None and not afterwards:
         # Three branches share what two did, so that H such steps have 3^H histories.
         return math.log(3 / 2)

@@ -24,6 +24,7 @@ from runner.ci.guarantee import Guarantee
 from runner.ci.intervals import Truth, conjunction, passes
 from runner.ci.metric_requirement import limit_of
 from runner.ci.metrics import Facts, metric_of, model_of
+from runner.ci.multiplicity import ln_pending
 from runner.ci.plan import Plan, ln_inverse_share, make_plan
 from runner.ci.relevant import SHARES, counting, marks, to_metric, to_share
 from runner.ci.requirement import is_difference
@@ -95,7 +96,10 @@ def make_sequential_plan(guarantee: Guarantee, bound: str = "auto") -> Sequentia
             "before the end of AUC, RMSE and ranks, of sums of F1, precision and recall and of "
             "several classes' averages; use method fixed"
         )
-    half = replace(guarantee, delta=guarantee.delta / 2)
+    reuse = guarantee.reuse
+    if reuse.kind != "none":
+        reuse = replace(reuse, revealed=reuse.revealed + ln_pending(reuse.steps))
+    half = replace(guarantee, delta=guarantee.delta / 2, reuse=reuse)
     fixed = make_plan(half, bound)
     clauses = len(guarantee.condition.clauses)
     batch = max(1, math.ceil(fixed.labels / LOOKS))

@@ -12,7 +12,7 @@ from runner.ci.earlier import keep, with_earlier
 from runner.ci.file import CiFile
 from runner.ci.fresh import check_fresh, keep_ids
 from runner.ci.guarantee import Guarantee
-from runner.ci.ledger import Ledger, locked, read
+from runner.ci.ledger import Ledger, Record, locked, read
 from runner.ci.ledgers import check_rows_of, check_terms, ledger_path, open_account, used_up
 from runner.ci.metrics import RANK
 from runner.ci.plan import Plan, make_plan
@@ -64,10 +64,13 @@ def take_step(
     """Judge a new model and record it.
 
     Predictions that the test set has judged before by the same condition get the verdict of then:
-    a job that is started again, after a kill say, takes no further step.
+    a job that is started again, after a kill say, takes no further step. A sequential test counts
+    from the first call on, before it has a verdict: else any number of models could be tried on the
+    labels there are, and dropped for the next.
 
     Raises:
         UsedUpError: If the test set is used up.
+        NeedLabelsError: If a sequential test isn't over; its step is begun.
         CannotRunError: If it is smaller than the plan needs, it has rows of another test set, or
             the ledger was tampered with.
         InputError: If the ledger was begun with other terms.
@@ -84,14 +87,15 @@ def take_step(
         inputs = _inputs(file, joined)
         step = account.step_of(inputs)
         judgement: Judgement | None
-        if step is None:
+        repeated = step is not None and step.finished
+        if step is None or not step.finished:
             judgement = _new_step(ledger, file, rows, joined, release, inputs, commit)
         else:
             judgement = _repeated(ledger, file, rows, joined, release, step)
         after = Account.of(ledger.records)
     taken = after.step_of(inputs)
     assert taken is not None
-    return Taken(taken, taken.passed, judgement, step is not None, after, path)
+    return Taken(taken, taken.passed, judgement, repeated, after, path)
 
 
 def _inputs(file: CiFile, joined: Joined) -> str:
@@ -113,38 +117,70 @@ def _new_step(
     commit: str | None,
 ) -> Judgement:
     account = Account.of(ledger.records)
-    if account.opened and account.ended:
+    begun = account.step_of(inputs)
+    if account.opened and (account.ended if begun is None else account.closed):
         raise UsedUpError(f"no verdict: {used_up(account)}", ledger.path)
+    in_force = account.in_force(file.method) if account.opened else 0.0
+    earlier = account.steps
+    if begun is not None:
+        in_force, earlier = begun.in_force, account.steps[: begun.number - 1]
     ranked = RANK in file.guarantee.condition.variables
     if ranked:
-        joined = with_earlier(ledger.path, account.steps, rows, joined)
-    plan, judgement = _judgement(file, account.revealed, rows, joined)
+        joined = with_earlier(ledger.path, earlier, rows, joined)
+    found = _looked_at(file, in_force, rows, joined)
+    plan, judgement = found.plan, found.judgement
+    if begun is not None:
+        _check_same_test(file, plan, ledger.records[begun.record])
     if ranked:
         keep(ledger.path, inputs, rows, joined)
     if not account.opened:
         keep_ids(ledger.path, rows)
         open_account(ledger, file, rows)
     told = file.guarantee.reuse.kind != "none"
-    number = account.used + 1
+    number = account.used + 1 if begun is None else begun.number
+    asked = {
+        "inputs": inputs,
+        "method": file.method,
+        "new": joined.models[0],
+        "old": joined.models[1] if len(joined.models) > 1 else None,
+        "condition": plan.guarantee.condition.text,
+        "mode": plan.guarantee.mode,
+        "bound": plan.bound,
+        "needed": plan.labels,
+        "commit": commit,
+    }
+    if judgement is None:
+        if begun is None:
+            # Before anyone is told that it isn't over: that depends on the labels there are.
+            ledger.append(lines.BEGUN, **asked)
+        raise _need_labels(found.wanted, number, file.guarantee.reuse.steps)
     sealed = None
     if not told and file.public_key is not None:
         sealed = sealed_result(file.public_key, file, judgement, number, commit)
+    guarantee, passed = plan.guarantee, judgement.passed
     ledger.append(
         lines.STEP,
-        inputs=inputs,
-        new=joined.models[0],
-        old=joined.models[1] if len(joined.models) > 1 else None,
-        condition=plan.guarantee.condition.text,
-        mode=plan.guarantee.mode,
-        bound=plan.bound,
-        needed=plan.labels,
-        passed=judgement.passed if told else None,
+        **asked,
+        passed=passed if told else None,
         sealed=sealed,
         release=release,
-        cost=release_cost(plan.guarantee, release, judgement.passed, joined.largest),
-        commit=commit,
+        cost=release_cost(guarantee, release, passed, joined.largest, looks=found.looks),
     )
     return judgement
+
+
+def _check_same_test(file: CiFile, plan: Plan, begun: Record) -> None:
+    """Refuse to go on with a test by another plan than it was begun with."""
+    then = (begun.fields["method"], begun.fields["bound"], begun.fields["needed"])
+    now = (file.method, plan.bound, plan.labels)
+    if then != now:
+        was, asked = (f"method {a}, bound {b} and {c:,} labels" for a, b, c in (then, now))
+        raise InputError(
+            f"this test was begun with {was} and the file now makes it {asked}; "
+            "put the file back as it was",
+            file=file.path,
+            line=file.line("method"),
+        )
 
 
 def _repeated(
@@ -154,18 +190,21 @@ def _repeated(
     told = step.passed is not None
     if step.sealed is not None or (told and release == "bit"):
         return None
-    before = Account.of(ledger.records[: step.record])
     if RANK in file.guarantee.condition.variables:
-        joined = with_earlier(ledger.path, before.steps, rows, joined)
-    plan, judgement = _judgement(file, before.revealed, rows, joined)
-    if told and step.passed is not judgement.passed:
+        earlier = Account.of(ledger.records).steps[: step.number - 1]
+        joined = with_earlier(ledger.path, earlier, rows, joined)
+    found = _looked_at(file, step.in_force, rows, joined)
+    judgement = found.judgement
+    if judgement is None or (told and step.passed is not judgement.passed):
         raise CannotRunError(
             "what led to the recorded verdict can't be told any more: the labels or the file "
             "have changed since; leave out --reveal"
         )
     if more(release, step.release):
-        guarantee, passed = plan.guarantee, judgement.passed
-        cost = release_cost(guarantee, release, passed, joined.largest, afterwards=True)
+        guarantee, passed = found.plan.guarantee, judgement.passed
+        cost = release_cost(
+            guarantee, release, passed, joined.largest, afterwards=True, looks=found.looks
+        )
         ledger.append(lines.REVEALED, inputs=step.inputs, release=release, cost=cost)
     return judgement
 
@@ -182,26 +221,47 @@ class NeedLabelsError(CannotRunError):
         self.ids = ids
 
 
-def _judgement(
-    file: CiFile, revealed: float, rows: HeldOut, joined: Joined
-) -> tuple[Plan, Judgement]:
+def _need_labels(ids: tuple[str, ...], number: int, steps: int) -> NeedLabelsError:
+    return NeedLabelsError(
+        f"no verdict yet: label {len(ids):,} more rows, {', '.join(map(repr, ids[:3]))} the "
+        f"first of them (--to-label writes their ids); step {number:,} of {steps:,} is begun "
+        "and counts",
+        ids,
+    )
+
+
+@dataclass(frozen=True)
+class _LookedAt:
+    """What the labels there are say.
+
+    Attributes:
+        judgement: None where more labels are needed.
+        looks: At how many numbers of rows the test may have ended.
+        wanted: Ids of the rows to label next.
+    """
+
+    plan: Plan
+    judgement: Judgement | None
+    looks: int = 1
+    wanted: tuple[str, ...] = ()
+
+
+def _looked_at(file: CiFile, in_force: float, rows: HeldOut, joined: Joined) -> _LookedAt:
     if file.method == "fixed":
-        plan = plan_for(file, revealed, joined)
-        return plan, _judged(plan, joined)
-    reuse = replace(file.guarantee.reuse, revealed=revealed)
+        plan = plan_for(file, in_force, joined)
+        return _LookedAt(plan, _judged(plan, joined))
+    reuse = replace(file.guarantee.reuse, revealed=in_force)
     sequential = make_sequential_plan(replace(file.guarantee, reuse=reuse), file.bound)
     try:
         found = judge_sequentially(sequential, joined.tested, joined.pool)
     except InputError as error:
         raise CannotRunError(f"no verdict: {error.message}") from None
+    looks = -(-len(joined.tested) // sequential.batch)
     if found.truth is None or found.passed is None:
         ids = tuple(rows.ids[i] for i in to_label(sequential, joined.tested, found.wanted))
-        raise NeedLabelsError(
-            f"no verdict yet: label {len(ids):,} more rows, {', '.join(map(repr, ids[:3]))} the "
-            "first of them (--to-label writes their ids)",
-            ids,
-        )
-    return sequential.fixed, Judgement(found.truth, found.passed, found.clauses)
+        return _LookedAt(sequential.fixed, None, looks, ids)
+    judgement = Judgement(found.truth, found.passed, found.clauses)
+    return _LookedAt(sequential.fixed, judgement, looks)
 
 
 def plan_for(file: CiFile, revealed: float, joined: Joined) -> Plan:
@@ -211,7 +271,7 @@ def plan_for(file: CiFile, revealed: float, joined: Joined) -> Plan:
     plan is the one for what was measured (pattern 2).
 
     Args:
-        revealed: What releases beyond one bit have added to ln M.
+        revealed: What histories beyond one bit a step add to ln M.
 
     Raises:
         CannotRunError: With how many rows there are and how many it takes.

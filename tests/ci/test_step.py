@@ -178,7 +178,9 @@ def test_whatever_is_revealed_the_histories_shares_add_up_to_one(
     guarantee = Guarantee(parse_condition("n > 0.1 +/- 0.1"), 0.05, mode, Reuse("full", 4))
 
     def charged(passed: bool, afterwards: bool) -> float:
-        return 0.5 * math.exp(-release_cost(guarantee, "outcome", passed, 99, afterwards))
+        return 0.5 * math.exp(
+            -release_cost(guarantee, "outcome", passed, 99, afterwards=afterwards)
+        )
 
     def total(steps: int) -> float:
         """Of all histories from here on, for a developer who decides anew at each."""

@@ -31,7 +31,8 @@ def command(file: Path, ledger: Path | None, as_json: bool) -> None:
     documents = [_document(found, name, account) for name, account in accounts]
     if as_json:
         steps = found.guarantee.reuse.steps
-        unused = {"testset": None, "steps": steps, "used": 0, "left": steps, "used_up": None}
+        unused = {"testset": None, "steps": steps, "used": 0, "begun": 0, "left": steps}
+        unused["used_up"] = None
         current = documents[0] if documents else unused
         click.echo(json.dumps({**current, "testsets": documents}))
     elif not documents:
@@ -51,6 +52,7 @@ def _document(file: CiFile, name: str, account: Account) -> dict[str, Any]:
         "adaptivity": terms.kind,
         "steps": terms.steps,
         "used": account.used,
+        "begun": account.begun,
         "left": account.left,
         "first": terms.first,
         "passes": terms.passes,
@@ -69,7 +71,7 @@ def _needed(file: CiFile, account: Account) -> int:
     from runner.ci import make_plan
     from runner.ci.sequential import make_sequential_plan
 
-    reuse = replace(file.guarantee.reuse, revealed=account.revealed)
+    reuse = replace(file.guarantee.reuse, revealed=account.in_force(file.method))
     guarantee = replace(file.guarantee, reuse=reuse)
     if file.method == "sequential":
         return make_sequential_plan(guarantee, file.bound).fixed.labels
@@ -81,6 +83,8 @@ def _line(document: dict[str, Any]) -> str:
         f"{document['testset']} ({document['ledger']}): {document['used']:,} of "
         f"{document['steps']:,} steps used, {document['left']:,} left"
     )
+    if document["begun"]:
+        text += f", {document['begun']:,} begun and waiting for labels"
     if document["changes_left"]:
         which = "passes" if document["first"] == "pass" else "fails"
         text += f", until {document['changes_left']:,} more {which} at most"
