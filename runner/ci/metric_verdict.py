@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from runner.ci.bounds import auc as bound
 from runner.ci.bounds import chernoff
 from runner.ci.condition import Clause, exact
 from runner.ci.estimates import Rows, share_right
@@ -73,7 +74,9 @@ def _rank(requirement: Requirement, rows: Rows) -> Judged:
 def _paired(requirement: Requirement, rows: Rows, facts: Facts) -> Judged:
     """Both AUCs on the same pairs: to the tolerance, by the plan or by the variance found.
 
-    Which of the two is decided by the sizes of the classes alone.
+    Which of the two is decided by the sizes of the classes alone, as is a refusal. What the order
+    of the pairs leaves open is unknown, which is a verdict: a refusal would cost no step, and tell
+    which models order the pairs alike.
     """
     clause = requirement.clause
     new, old = (_scores(clause, rows, model) for model in "no")
@@ -84,27 +87,27 @@ def _paired(requirement: Requirement, rows: Rows, facts: Facts) -> Judged:
     unit = auc_difference(clause)
     assert unit is not None
     if least < requirement.positives:
-        if found.half_width * unit > clause.tolerance:
+        narrowest = bound.paired_half_width(found.positives, found.negatives, 0.0, ln_term)
+        if narrowest * unit > clause.tolerance:
             raise CannotRunError(
                 f"the test set has {found.positives:,} rows of the positive class and "
                 f"{found.negatives:,} of the others, and `{clause.text}` needs "
-                f"{requirement.positives:,} of each, or models that order more pairs alike"
+                f"{requirement.positives:,} of each; so few aren't enough for any two models"
             )
-    elif requirement.second_moment is not None:
-        _check_reordered(found.reordered, least, requirement)
+        certain = found.half_width * unit <= clause.tolerance
+    else:
+        certain = not _contradicted(found.reordered, least, requirement)
     c = clause.exact_coefficients["auc(n)"]
     estimate = c * exact(found.difference)
-    return _around(clause, estimate), estimate
+    return _around(clause, estimate) if certain else Truth.UNKNOWN, estimate
 
 
-def _check_reordered(share: float, rows: int, requirement: Requirement) -> None:
+def _contradicted(share: float, rows: int, requirement: Requirement) -> bool:
+    """Whether the rows refute that so few pairs are ordered apart as was stated."""
     stated = requirement.second_moment
-    assert stated is not None
-    if share > stated and rows * chernoff.divergence(share, stated) > requirement.ln_inverse_delta:
-        raise CannotRunError(
-            f"the models order more pairs apart than the plan takes for granted ({stated:g}); "
-            "give a larger `reordered`, and the labels that its plan needs"
-        )
+    if stated is None or share <= stated:
+        return False
+    return rows * chernoff.divergence(share, stated) > requirement.ln_inverse_delta
 
 
 def _estimate(

@@ -37,6 +37,9 @@ if TYPE_CHECKING:
 LOOKS = 100
 """Into so many batches the labels of the whole plan are divided."""
 
+ROUND = 25
+"""Labels that are asked for at a time, at least: people are called for less rarely."""
+
 FUTILITY = 0.01
 """How surely the error that the mode allows is avoided when a model is given up early."""
 
@@ -72,7 +75,7 @@ class SequentialJudgement:
         passed: Likewise.
         rows: That were looked at.
         labels: That those needed: fewer than rows where rows of equal predictions need none.
-        wanted: Rows that must be labelled before the next look, the first ones in order.
+        wanted: Rows to label before the test is asked again, the first ones in order.
         clauses: What became of each clause, estimated on the rows that were looked at.
     """
 
@@ -153,8 +156,9 @@ def judge_sequentially(
             ]
             return _decided(plan, rows, clauses, look)
     if known < most:
-        following = next(look for look in looks if look > known)
-        return SequentialJudgement(None, None, known, _labels(plan, rows, known), following)
+        labels = _labels(plan, rows, known)
+        following = _following(plan, rows, [look for look in looks if look > known], labels)
+        return SequentialJudgement(None, None, known, labels, following)
     at_end = judge(plan.fixed, rows.part(0, most), pool)
     clauses = [
         found
@@ -163,6 +167,24 @@ def judge_sequentially(
         for found in at_end.clauses
     ]
     return _decided(plan, rows, clauses, most)
+
+
+def _following(plan: SequentialPlan, rows: Rows, looks: Sequence[int], labels: int) -> int:
+    """Up to which look labels are asked for at once.
+
+    The test still ends at the first look that decides, so its verdict doesn't depend on this, and
+    what is labelled in vain is about a fifth at most.
+
+    Args:
+        looks: Those to come.
+        labels: That the rows before them needed.
+    """
+    import numpy as np
+
+    wanted = max(ROUND, labels // 5)
+    missing = np.cumsum(_missing(plan, rows))[np.array(looks) - 1]
+    enough = np.flatnonzero(missing >= wanted)
+    return looks[int(enough[0])] if len(enough) else looks[-1]
 
 
 def to_label(plan: SequentialPlan, rows: Rows, wanted: int) -> list[int]:

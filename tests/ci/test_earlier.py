@@ -65,3 +65,22 @@ def test_predictions_that_werent_kept(tmp_path: Path, capsys: pytest.CaptureFixt
         path.unlink()
     assert ran(tmp_path, "b") == 3
     assert "those of step 1 weren't kept" in capsys.readouterr().err
+
+
+def test_a_model_that_is_judged_twice_is_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    truth = np.random.default_rng(0).integers(0, 3, 4000)
+    write(tmp_path / "labels.csv", "label", truth)
+    file = tmp_path / "ci.yaml"
+    for model, wrong in {"a": 400, "b": 1200}.items():
+        said = np.where(np.arange(4000) < wrong, (truth + 1) % 3, truth)
+        write(tmp_path / f"{model}.csv", "prediction", said)
+    file.write_text(FILE.replace("<= 2", "<= 1"))
+    assert ran(tmp_path, "a") == 0
+    # It isn't behind itself, nor is another one behind it twice.
+    file.write_text(FILE.replace("<= 2", "<= 1 +/- 0.5"))
+    assert ran(tmp_path, "a") == 0
+    file.write_text(FILE)
+    assert ran(tmp_path, "b") == 0
+    assert "step 3 of 5" in capsys.readouterr().out

@@ -98,8 +98,11 @@ def test_auc_alone_and_paired() -> None:
     paired = plan("auc(n) - auc(o) > -0.1 +/- 0.05")
     few = paired.positives // 4
     assert judge(paired, scored(rng, few, few, 2.0, 0.05)).truth is T
-    with pytest.raises(CannotRunError, match="order more pairs alike"):
-        judge(paired, scored(rng, few, few, 0.5, 3.0))
+    # A refusal may depend on the classes' sizes, not on the models: it costs no step.
+    assert judge(paired, scored(rng, few, few, 0.5, 3.0)).truth is U
+    for noise in (0.05, 3.0):
+        with pytest.raises(CannotRunError, match="aren't enough for any two models"):
+            judge(paired, scored(rng, 50, 50, 2.0, noise))
 
 
 def test_a_stated_share_of_reordered_pairs_is_held_against_the_rows() -> None:
@@ -109,8 +112,7 @@ def test_a_stated_share_of_reordered_pairs_is_held_against_the_rows() -> None:
     rng = np.random.default_rng(1)
     size = wanted.positives
     assert judge(wanted, scored(rng, size, size, 2.0, 0.05)).truth is T
-    with pytest.raises(CannotRunError, match="larger `reordered`"):
-        judge(wanted, scored(rng, size, size, 2.0, 2.0))
+    assert judge(wanted, scored(rng, size, size, 2.0, 2.0)).truth is U
 
 
 def test_macro_averages() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 from runner.ci import Guarantee, Mode, Reuse, Rows, Truth, judge, make_plan, parse_condition
 from runner.ci.expectation import expect, likely_effect
 from runner.ci.metrics import Facts
-from runner.ci.sequential import judge_sequentially, make_sequential_plan
+from runner.ci.sequential import judge_sequentially, make_sequential_plan, to_label
 from runner.errors import CannotRunError, InputError
 
 EASY = "n - o > 0.02 +/- 0.06"
@@ -110,6 +111,24 @@ def test_labels_that_come_in_batches_lead_to_the_same_verdict() -> None:
             found = judge_sequentially(plan, replace(rows, known=known))
         assert (found.truth, found.rows) == (at_once.truth, at_once.rows)
         assert looks <= at_once.rows // plan.batch + 1
+
+
+def test_labels_are_asked_for_many_at_a_time() -> None:
+    plan = make_sequential_plan(guarantee("n - o > 0.02 +/- 0.03", difference=0.05))
+    rows = two_models(np.random.default_rng(6), plan.fixed.labels, 0.04, 0.05)
+    needed = judge_sequentially(plan, rows).labels
+    known, asked = np.zeros(len(rows), bool), []
+    found = judge_sequentially(plan, replace(rows, known=known))
+    while found.truth is None:
+        ids = to_label(plan, replace(rows, known=known), found.wanted)
+        asked.append(len(ids))
+        known[ids] = True
+        found = judge_sequentially(plan, replace(rows, known=known))
+    assert found.labels == needed
+    # A look may have a few rows more than are asked for.
+    look = math.ceil(plan.batch * 0.05 * 4)
+    assert needed <= sum(asked) <= needed + max(25, needed / 5) + look
+    assert all(count >= 25 for count in asked[:-1])
 
 
 def test_what_bets_leave_open_the_fixed_plan_judges() -> None:

@@ -184,3 +184,16 @@ def test_models_that_are_swapped_while_labels_are_awaited(tmp_path: Path) -> Non
         wrong += 0 in statuses
     assert set(begun) == {2}
     assert wrong <= 3
+
+
+def test_scores_give_away_at_which_look_a_test_ended(tmp_path: Path) -> None:
+    truth = begin(tmp_path)
+    write(tmp_path / "labels.csv", "label", truth)
+    write(tmp_path / "old.csv", "prediction", flipped(truth, 0.25, 1))
+    write(tmp_path / "a.csv", "prediction", flipped(truth, 0.05, 2))
+    assert judged(tmp_path, "a", "--reveal", "scores") == 0
+    ((_, account),) = begun_accounts(load_ci_file(tmp_path / "ci.yaml"))
+    plan = make_sequential_plan(load_ci_file(tmp_path / "ci.yaml").guarantee)
+    looks = np.ceil(len(truth) / plan.batch)
+    # Two shares of the rows, and the number of these.
+    assert np.isclose(account.revealed, 2 * np.log(len(truth) + 1) + np.log(looks))
