@@ -125,11 +125,17 @@ def loosened(guarantee: Guarantee, more: float) -> Guarantee:
 
 
 def warnings(condition: Condition, mode: Mode) -> tuple[str, ...]:
-    """Clauses whose verdict can't but be the same for all models, and what to change."""
+    """Clauses that can't but be the same for all models, and why."""
     found = []
     for clause in condition.clauses:
         low, high = clause.attainable
         upwards = clause.comparison == ">"
+        if clause.threshold < low if upwards else clause.threshold > high:
+            found.append(
+                f"`{clause.text}` holds for all models: the left side lies between {low:g} and "
+                f"{high:g}"
+            )
+            continue
         if mode == "fp-free":
             limit = clause.threshold + (clause.tolerance if upwards else -clause.tolerance)
             if limit >= high if upwards else limit <= low:

@@ -153,6 +153,11 @@ def _linear(variables: list[Any], limit: float, position: int) -> tuple[Term, ..
             f"not {limit:g}"
         )
     above, below = (_variable(one) for one in variables)
+    if above == below:
+        raise InputError(
+            f"column {variables[0].start_pos + 1} of the condition: `{above} / {below}` is 1, "
+            "so there is nothing to estimate"
+        )
     return Term(1.0, above), Term(-limit, below)
 
 

@@ -37,6 +37,27 @@ def read_share(path: Path, metric: str, positive: str | None) -> Share:
     return SHARES[metric](_counts(pairs, positive))
 
 
+def check_apart(paths: Sequence[Path]) -> None:
+    """Refuse test sets that share rows: the same rows again are no evidence.
+
+    Raises:
+        InputError: With how many ids of the first such file stand in an earlier place.
+    """
+    before: dict[str, Path] = {}
+    for path in paths:
+        ids = read_columns(read_file(path), path, None).ids
+        if len(set(ids)) < len(ids):
+            raise InputError(f"{len(ids) - len(set(ids)):,} ids stand more than once", file=path)
+        shared = [one for one in ids if one in before]
+        if shared:
+            raise InputError(
+                f"{len(shared):,} of {len(ids):,} ids stand in {before[shared[0]]} too; test sets "
+                "have rows of their own: name new rows otherwise",
+                file=path,
+            )
+        before.update(dict.fromkeys(ids, path))
+
+
 def _complete(values: Sequence[str | None], path: Path, name: str) -> list[str]:
     found = [value for value in values if value is not None]
     if len(found) < len(values):

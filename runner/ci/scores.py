@@ -108,5 +108,6 @@ def _parsed(values: Sequence[str | None], path: Path | None, name: str) -> NDArr
         found = np.array([math.nan])
     if not np.isfinite(found).all():
         # Which label it is stays unsaid.
-        raise CannotRunError(f"not each {name} is a number", file=path)
+        where = "; scores have a column 'score' of their own" if name == SCORE else ""
+        raise CannotRunError(f"not each {name} is a number{where}", file=path)
     return found

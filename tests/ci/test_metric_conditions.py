@@ -169,6 +169,11 @@ def test_a_rank_among_earlier_models() -> None:
         judge(plan("rank(n) <= 3"), Rows(new, None, labels))
 
 
+def test_a_ratio_of_a_variable_to_itself_is_refused() -> None:
+    with pytest.raises(InputError, match=r"column 1 .*`f1\(n\) / f1\(n\)` is 1"):
+        parse_condition("f1(n) / f1(n) > 1.1 +/- 0.1")
+
+
 def test_a_ratio_is_a_sum() -> None:
     ratio, linear = plan("n / o > 1.02 +/- 0.05"), plan("n - 1.02 * o > 0 +/- 0.05")
     assert ratio.labels == linear.labels

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from runner.ci import Guarantee, Reuse, make_plan, parse_condition
+from runner.ci import Guarantee, Mode, Reuse, make_plan, parse_condition
 from runner.ci.alternatives import loosened, warnings
 from runner.errors import InputError
 
@@ -114,3 +114,14 @@ def test_no_test_set_is_large_enough() -> None:
         make_plan(Guarantee(condition, 0.01, "fp-free", Reuse("full", 32)), "binomial")
     with pytest.raises(InputError, match="'bennett'"):
         make_plan(Guarantee(condition, 0.01, "fp-free", Reuse("full", 32)), "benett")
+
+
+@pytest.mark.parametrize("mode", ["fp-free", "fn-free"])
+def test_what_holds_for_all_models_is_said(mode: Mode) -> None:
+    for text, said in (
+        ("rmse(n) > -1 +/- 0.1", "between 0 and inf"),
+        ("n < 1.5 +/- 0.1", "between 0 and 1"),
+    ):
+        (warning,) = warnings(parse_condition(text), mode)
+        assert "holds for all models" in warning
+        assert said in warning

@@ -95,7 +95,8 @@ def test_numbers_for_rmse(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
 def test_scores_that_are_missing(scored: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write(scored / "new.csv", prediction=["spam"] * 6000)
     assert ran(scored, "auc(n) > 0.9 +/- 0.04", "positive: spam") == 3
-    assert "not each score is a number" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "not each score is a number; scores have a column 'score' of their own" in said
     write(scored / "new.csv", prediction=["spam"] * 6000, confidence=[0.5] * 6000)
     assert ran(scored, "auc(n) > 0.9 +/- 0.04", "positive: spam") == 2
     assert "score" in capsys.readouterr().err

@@ -26,7 +26,8 @@ def weeks(tmp_path: Path) -> list[Path]:
         labels = rng.integers(0, 2, 800)
         wrong = rng.random(800) < (0.1 if week < 3 else 0.25)
         lines = [
-            f"{i},{y},{y ^ int(w)}" for i, (y, w) in enumerate(zip(labels, wrong, strict=True))
+            f"{week}-{i},{y},{y ^ int(w)}"
+            for i, (y, w) in enumerate(zip(labels, wrong, strict=True))
         ]
         files.append(tmp_path / f"week-{week}.csv")
         files[-1].write_text("\n".join(["id,label,prediction", *lines, ""]))
@@ -74,3 +75,12 @@ def test_files_that_arent_right(weeks: list[Path], capsys: pytest.CaptureFixture
     weeks[0].write_text("id,label,prediction\n")
     assert run(weeks[0]) == 2
     assert "has no rows" in capsys.readouterr().err
+
+
+def test_the_same_rows_twice(weeks: list[Path], capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(weeks[0], weeks[0]) == 2
+    assert "800 of 800 ids stand in" in capsys.readouterr().err
+    text = weeks[1].read_text()
+    weeks[1].write_text(text + text.splitlines()[1] + "\n")
+    assert run(weeks[0], weeks[1]) == 2
+    assert "1 ids stand more than once" in capsys.readouterr().err

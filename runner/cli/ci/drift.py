@@ -49,17 +49,19 @@ def command(
 ) -> None:
     """Watch one model over successive test sets: FILES, the oldest first; exit 1 for an alarm.
 
-    Each is a csv or parquet with the columns `id`, `label` and `prediction`. Give all sets since
+    Each is a csv or parquet with the columns `id`, `label` and `prediction`; no id stands in two.
+    Give all sets since
     the model was deployed, each time: evidence adds up.
 
     Example: runner ci drift week-1.csv week-2.csv week-3.csv --level 0.9
     """
     from runner.ci.drift import any_change, below_level
-    from runner.ci.observed import read_share
+    from runner.ci.observed import check_apart, read_share
     from runner.ci.relevant import to_share
 
     _check_metric(metric, positive)
     sets = [read_share(path, metric, positive) for path in files]
+    check_apart(files)
     looks = (
         any_change(sets, run_length)
         if level is None

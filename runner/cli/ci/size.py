@@ -145,6 +145,8 @@ def _document(
 
 
 def _clause(requirement: Any) -> dict[str, Any]:
+    from runner.ci.metric_requirement import PAIRED
+
     clause = requirement.clause
     return {
         "text": clause.text,
@@ -152,7 +154,9 @@ def _clause(requirement: Any) -> dict[str, Any]:
         "rows": requirement.rows,
         "labelled": requirement.labelled,
         "tolerance": clause.tolerance,
-        "half_widths": dict.fromkeys(clause.coefficients, clause.half_width),
+        "half_widths": {"auc(n) - auc(o)": requirement.half_width}
+        if requirement.bound == PAIRED
+        else dict.fromkeys(clause.coefficients, clause.half_width),
         "ln_inverse_delta": requirement.ln_inverse_delta,
         "second_moment": requirement.second_moment,
         "coarse_rows": None if requirement.coarse is None else requirement.coarse.rows,
