@@ -138,7 +138,7 @@ def _value_column(names: Sequence[str], value: str, path: Path) -> str:
     others = [name for name in names if name != ID]
     if value in others:
         return value
-    if len(others) == 1 and others[0] != _OTHER.get(value):
+    if len(others) == 1 and value in _OTHER and others[0] != _OTHER[value]:
         return others[0]
     raise InputError(
         f"needs a column {value!r} beside {ID!r}: {suggestion(value, others)}", file=path, line=1

@@ -12,7 +12,7 @@ from runner.ci.grammar import parse_condition
 from runner.ci.guarantee import Guarantee
 from runner.ci.intervals import Mode
 from runner.ci.metric_requirement import check_facts
-from runner.ci.metrics import Facts
+from runner.ci.metrics import Facts, metric_of
 from runner.ci.multiplicity import Change, Kind, Reuse
 from runner.ci.schema import ConditionKeys, MailKeys, TestSetKeys, split_adaptivity
 from runner.config.document import Document, Location, line_of, read_document
@@ -263,12 +263,14 @@ def _check_together(keys: ConditionKeys, problems: Problems) -> None:
 
 
 def _facts(keys: ConditionKeys) -> Facts:
+    names = keys.classes if isinstance(keys.classes, tuple) else ()
     return Facts(
         keys.positive,
-        keys.classes,
+        keys.classes if isinstance(keys.classes, int) else len(names),
         keys.class_share,
         None if keys.range is None else (keys.range[0], keys.range[1]),
         keys.reordered,
+        names,
     )
 
 
@@ -278,6 +280,13 @@ def _check_metrics(condition: Condition, facts: Facts, problems: Problems) -> No
             check_facts(clause, facts)
         except InputError as error:
             problems.add(("condition",), error.message)
+    auc = any(metric_of(name) == "auc" for name in condition.variables)
+    if auc and facts.classes > 2 and not facts.names:
+        problems.add(
+            ("classes",),
+            "auc of several classes needs scores for each, in columns that are named by the "
+            "classes: give their names, as in `classes: [cat, dog, bird]`",
+        )
 
 
 def _testset(keys: TestSetKeys | None, folder: Path) -> TestSet | None:

@@ -40,7 +40,9 @@ class Facts:
         share: The least share of rows that any class has; it only turns rows of a class into rows.
         span: The least and the greatest number that labels and predictions can be.
         reordered: The most (positive, negative) pairs that the two models are taken to order
-            differently, as a share; trusted, and a verdict is refused where it isn't so.
+            differently, as a share; trusted, and unknown is what rests on it where rows refute it.
+        names: The classes', as the labels have them, where they are stated; scores of several
+            classes have a column named by each.
     """
 
     positive: str | None = None
@@ -48,3 +50,4 @@ class Facts:
     share: float | None = None
     span: tuple[float, float] | None = None
     reordered: float | None = None
+    names: tuple[str, ...] = ()

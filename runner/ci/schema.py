@@ -97,6 +97,22 @@ def _class_name(value: Any) -> Any:
     return str(value) if isinstance(value, int) else value
 
 
+def _classes(value: Any) -> Any:
+    """How many classes there are, or their names."""
+    if isinstance(value, list):
+        names = tuple(_class_name(one) for one in value)
+        if not all(isinstance(one, str) and one for one in names):
+            raise ValueError("must be a number or a list of names, as in [cat, dog, bird]")
+        if len(set(names)) < len(names):
+            raise ValueError("names a class twice")
+        number = len(names)
+    else:
+        number = value
+    if isinstance(number, bool) or not isinstance(number, int) or not 2 <= number <= 10_000:
+        raise ValueError("must be a whole number from 2 to 10000, or so many names in a list")
+    return names if isinstance(value, list) else number
+
+
 def _range(value: list[float]) -> list[float]:
     if len(value) != 2 or value[0] >= value[1]:
         raise ValueError("must be the least and the greatest number, as in [0, 100]")
@@ -154,7 +170,7 @@ class ConditionKeys(_Keys):
     difference: float | None = Field(default=None, gt=0, le=1)
     method: Annotated[str, BeforeValidator(_one_of(METHODS))] = "fixed"
     positive: Annotated[str, BeforeValidator(_class_name)] | None = None
-    classes: int = Field(default=2, ge=2, le=10_000)
+    classes: Annotated[int | tuple[str, ...], BeforeValidator(_classes)] = 2
     class_share: float | None = Field(default=None, gt=0, le=0.5)
     range: Annotated[list[float], AfterValidator(_range)] | None = None
     reordered: float | None = Field(default=None, gt=0, le=1)

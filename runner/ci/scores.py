@@ -37,7 +37,8 @@ def with_scores(
     """Add the numbers that a condition needs; as it is where it needs none.
 
     For AUC the files have a column ``score``, higher for the positive class, or it is their only
-    column; for RMSE ``prediction`` is the number, as ``label`` is.
+    column; with several classes a column named by each, higher for that class. For RMSE
+    ``prediction`` is the number, as ``label`` is.
 
     Raises:
         InputError: If a column is missing.
@@ -46,10 +47,14 @@ def with_scores(
     metrics = _metrics(guarantee)
     if not metrics & {"auc", "rmse"}:
         return joined
-    name, metric = (SCORE, "auc") if "auc" in metrics else (PREDICTION, "rmse")
-    found = [_numbers(rows, new, name, "the new model's")]
+    metric = "auc" if "auc" in metrics else "rmse"
+    several = metric == "auc" and guarantee.facts.classes > 2
+    names = [SCORE if metric == "auc" else PREDICTION]
+    if several:
+        names = _in_order(joined, rows, guarantee.facts.names)
+    found = [_columns(rows, new, names, "the new model's")]
     if f"{metric}(o)" in guarantee.condition.variables and old is not None:
-        found.append(_numbers(rows, old, name, "the old model's"))
+        found.append(_columns(rows, old, names, "the old model's"))
     tested = replace(
         joined.tested, new_scores=found[0], old_scores=found[1] if len(found) > 1 else None
     )
@@ -76,11 +81,27 @@ def _check(guarantee: Guarantee, metrics: set[str]) -> None:
             f"a condition on rmse has numbers for labels, and {other} needs classes; "
             "put them in two files"
         )
-    if "auc" in metrics and guarantee.facts.classes > 2:
-        raise InputError(
-            "auc of more than two classes needs scores for each of them, which a file's one column "
-            "doesn't hold; `runner.ci.judge` takes them as arrays"
+
+
+def _in_order(joined: Joined, rows: HeldOut, names: Sequence[str]) -> list[str]:
+    """Classes in the order of their numbers, as macro averages go through them.
+
+    Raises:
+        CannotRunError: If labels are of other classes; which ones stays unsaid.
+    """
+    if rows.labels is not None and not {*rows.labels} <= {*names, None}:
+        raise CannotRunError(
+            f"the labels are of other classes than the {len(names):,} that `classes` names"
         )
+    return sorted(names, key=lambda name: joined.numbers.get(name, len(joined.numbers)))
+
+
+def _columns(rows: HeldOut, path: Path, names: Sequence[str], whose: str) -> NDArray[Any]:
+    """One column as (n,), several as (n, columns)."""
+    import numpy as np
+
+    found = [_numbers(rows, path, name, whose) for name in names]
+    return found[0] if len(found) == 1 else np.column_stack(found)
 
 
 def _numbers(rows: HeldOut, path: Path, name: str, whose: str) -> NDArray[Any]:

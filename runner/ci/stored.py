@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from runner.ci.scores import SCORE
 from runner.errors import InputError, suggestion
 
 if TYPE_CHECKING:
@@ -81,7 +82,7 @@ def stored_predictions(
     """Files of predictions on a task's test rows, until the end of the block.
 
     Each has the columns ``id``, the row's name or else its number in the task, ``prediction``, and
-    with two classes ``score``.
+    with two classes ``score``, with more a score for each, named by the class.
 
     Args:
         task: Its name; None where the results have one task only.
@@ -188,20 +189,30 @@ def _of_configuration(
 
 
 def _write(path: Path, store: Store, keys: Sequence[str], positive: str | None) -> None:
+    found = [store.query(_PREDICTIONS, {"key": key}).to_pylist()[0] for key in keys]
+    names = _score_columns([fold["classes"] for fold in found])
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
-        rows = [row for key in keys for row in _rows(store, key, positive)]
-        scored = all(len(row) == 3 for row in rows)
-        writer.writerow(["id", "prediction", "score"] if scored else ["id", "prediction"])
-        writer.writerows(rows if scored else [row[:2] for row in rows])
+        writer.writerow(["id", "prediction", *names])
+        for fold in found:
+            writer.writerows(_rows(fold, names, positive))
 
 
-def _rows(store: Store, key: str, positive: str | None) -> Iterator[tuple[Any, ...]]:
-    found = store.query(_PREDICTIONS, {"key": key}).to_pylist()[0]
-    ids = found["ids"] or found["row_ids"]
-    classes, labels = found["classes"], found["labels"]
-    if len(classes) != 2:
-        yield from zip(ids, labels, strict=True)
-        return
-    column = classes.index(positive) if positive in classes else 1
-    yield from zip(ids, labels, found["confidences"][column::2], strict=True)
+def _score_columns(of_folds: Sequence[Sequence[str]]) -> list[str]:
+    """What all folds have scores of: the positive class of two, or each of several."""
+    if all(len(classes) == 2 for classes in of_folds):
+        return [SCORE]
+    several = {tuple(sorted(classes)) for classes in of_folds}
+    return list(several.pop()) if len(several) == 1 else []
+
+
+def _rows(
+    found: Mapping[str, Any], names: Sequence[str], positive: str | None
+) -> Iterator[tuple[Any, ...]]:
+    ids, classes = found["ids"] or found["row_ids"], found["classes"]
+    if names == [SCORE]:
+        columns = [classes.index(positive) if positive in classes else 1]
+    else:
+        columns = [classes.index(name) for name in names]
+    scores = [found["confidences"][column :: len(classes)] for column in columns]
+    yield from zip(ids, found["labels"], *scores, strict=True)

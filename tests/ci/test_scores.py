@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.metrics import roc_auc_score
 
 from runner.cli import main
 
@@ -90,6 +91,47 @@ def test_numbers_for_rmse(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     assert "step 2 of 3" in capsys.readouterr().out
     assert ran(tmp_path, f"{condition} /\\ n > 0.5 +/- 0.1", "range: [0, 100]") == 2
     assert "two files" in capsys.readouterr().err
+
+
+CLASSES = ["cat", "dog", "10"]
+
+
+def test_several_classes_have_a_column_each(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rng = np.random.default_rng(2)
+    truth = rng.integers(0, 3, 9000)
+    write(tmp_path / "labels.csv", label=np.array(CLASSES)[truth])
+    noise = {"new": 0.5, "old": 1.5}
+    scores = {model: np.eye(3)[truth] + rng.normal(0, s, (9000, 3)) for model, s in noise.items()}
+    for model, found in scores.items():
+        said = np.array(CLASSES)[found.argmax(axis=1)]
+        # In another order than that of the labels.
+        columns = {CLASSES[k]: found[:, k] for k in (2, 0, 1)}
+        write(tmp_path / f"{model}.csv", prediction=said, **columns)
+    expected = {
+        model: np.mean([roc_auc_score(truth == k, found[:, k]) for k in range(3)])
+        for model, found in scores.items()
+    }
+    names = "classes: [cat, dog, 10]"
+    for over, status in ((-0.11, 0), (-0.09, 1)):
+        limit = expected["new"] + over
+        assert ran(tmp_path, f"auc(n) > {limit:.6f} +/- 0.1", names) == status
+    gain = expected["new"] - expected["old"]
+    assert ran(tmp_path, f"auc(n) - auc(o) > {gain - 0.11:.6f} +/- 0.1", names) == 0
+    condition = "auc(n) > 0.5 +/- 0.1"
+    capsys.readouterr()
+    for facts, status, told in (
+        ("classes: 3", 2, "give their names"),
+        ("classes: [cat, cow, 10]", 3, "the labels are of other classes than the 3"),
+        ("classes: [cat, cat, 10]", 2, "names a class twice"),
+        ("classes: [cat]", 2, "from 2 to 10000"),
+    ):
+        assert ran(tmp_path, condition, facts) == status
+        assert told in capsys.readouterr().err
+    write(tmp_path / "new.csv", prediction=["cat"] * 9000)
+    assert ran(tmp_path, condition, names) == 2
+    assert "needs a column" in capsys.readouterr().err
 
 
 def test_scores_that_are_missing(scored: Path, capsys: pytest.CaptureFixture[str]) -> None:

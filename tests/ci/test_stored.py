@@ -94,6 +94,24 @@ def test_models_of_a_study(study: Path, condition: str, new: str, status: int) -
     assert ran("test", study / "ci.yaml", *arguments) == status
 
 
+def test_several_classes_of_a_study(tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    names = np.array(["dog", "cat", "ant"])
+    truth = rng.integers(0, 3, ROWS)
+    with (tmp_path / "labels.csv").open("w", newline="") as file:
+        csv.writer(file).writerows([["id", "label"], *enumerate(names[truth])])
+    (tmp_path / "labels.csv").chmod(0o600)
+    confidence = rng.dirichlet(np.ones(3), ROWS) + np.eye(3)[truth]
+    found = {"key": "a", "row_ids": np.arange(ROWS), "classes": list(names)}
+    found |= {"confidences": confidence.ravel(), "labels": names[confidence.argmax(axis=1)]}
+    rows = [evaluation("a", system="LR", configuration_id=0, fit_seconds=1.0)]
+    add(Store.create(tmp_path / "results"), rows, [found])
+    text = TERMS.format(condition="auc(n) > 0.8 +/- 0.1").replace("positive: spam", "")
+    (tmp_path / "ci.yaml").write_text(text + "\nclasses: [ant, cat, dog]\n")
+    arguments = ["--results", tmp_path / "results", "--new", "LR"]
+    assert ran("test", tmp_path / "ci.yaml", *arguments) == 0
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [
