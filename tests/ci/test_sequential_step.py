@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import csv
 import json
+from functools import partialmethod
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from runner.ci import load_ci_file
+from runner.ci.account import BEGUN
+from runner.ci.ledger import Ledger, Record
 from runner.ci.ledgers import begun_accounts
 from runner.ci.sequential import make_sequential_plan
 from runner.cli import main
@@ -197,3 +200,36 @@ def test_scores_give_away_at_which_look_a_test_ended(tmp_path: Path) -> None:
     looks = np.ceil(len(truth) / plan.batch)
     # Two shares of the rows, and the number of these.
     assert np.isclose(account.revealed, 2 * np.log(len(truth) + 1) + np.log(looks))
+
+
+def test_a_kill_before_the_line_tells_nothing_and_one_after_it_begins_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    truth = begin(tmp_path)
+    write(tmp_path / "old.csv", "prediction", flipped(truth, 0.25, 1))
+    write(tmp_path / "a.csv", "prediction", flipped(truth, 0.2, 2))
+    arguments = ["ci", "test", str(tmp_path / "ci.yaml")]
+    arguments += ["--old", str(tmp_path / "old.csv"), "--new", str(tmp_path / "a.csv")]
+    append = Ledger.append
+
+    def killed(ledger: Ledger, kind: str, after: bool, **fields: object) -> Record:
+        if after or kind != BEGUN:
+            append(ledger, kind, **fields)
+        if kind == BEGUN:
+            raise _Killed
+        return ledger.records[-1]
+
+    for after, begun in ((False, 0), (True, 1)):
+        with monkeypatch.context() as patch:
+            patch.setattr(Ledger, "append", partialmethod(killed, after=after))
+            with pytest.raises(_Killed):
+                main(arguments)
+        ((_, account),) = begun_accounts(load_ci_file(tmp_path / "ci.yaml"))
+        assert (account.begun, account.used) == (begun, begun)
+    assert judged(tmp_path, "a") == 3
+    ((_, account),) = begun_accounts(load_ci_file(tmp_path / "ci.yaml"))
+    assert (account.begun, account.used) == (1, 1)
+
+
+class _Killed(BaseException):
+    pass
