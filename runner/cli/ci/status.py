@@ -95,5 +95,7 @@ def _line(document: dict[str, Any]) -> str:
     if document["old_changed"]:
         text += f"; in {document['old_changed']:,} steps the old model was one that never passed"
     if document["revealed"]:
-        text += f"; what was revealed added {document['revealed']:.4g} to ln M"
+        text += (
+            f"; what was revealed and tests that were left added {document['revealed']:.4g} to ln M"
+        )
     return text
