@@ -14,6 +14,7 @@ import argparse
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import cycle
 from statistics import median
 from time import perf_counter, process_time
 from typing import Any, TypeVar
@@ -276,13 +277,19 @@ def _side_by_side(model: Family, group: Group, prepared: Any) -> tuple[Passing, 
     """The shared fit of a group and the separate ones of its configurations, in turns.
 
     Short fits are so repeated, and medians taken. Repeated on its own, a fit would find the
-    processor's caches as it left them, and be faster than any fit in a sweep.
+    processor's caches as it left them, and be faster than any fit in a sweep. Each turn begins with
+    another of them, since the first one after a pause is the slowest.
     """
     parts = [group, *((one,) for one in group)]
-    rounds = _several(
-        lambda: [passing(model, part, prepared) for part in parts],
-        lambda one: sum(part.cpu for part in one),
-    )
+    starts = cycle(range(len(parts)))
+
+    def turn() -> list[Passing]:
+        start = next(starts)
+        order = [*range(start, len(parts)), *range(start)]
+        found = {index: passing(model, parts[index], prepared) for index in order}
+        return [found[index] for index in range(len(parts))]
+
+    rounds = _several(turn, lambda one: sum(part.cpu for part in one))
     together, *separate = map(_medians, zip(*rounds, strict=True))
     return together, separate
 
