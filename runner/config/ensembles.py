@@ -9,7 +9,7 @@ from typing import Any
 
 from runner.config.document import Document, Location, line_of, read_document
 from runner.config.ensemble_schema import EnsembleKeys, TechniqueKeys
-from runner.config.problems import Problems, shown
+from runner.config.problems import Problems, check_threads, shown
 from runner.config.schema import safe_name
 from runner.config.study import Sandbox
 from runner.errors import InputError, suggestion
@@ -110,11 +110,8 @@ def load_ensemble_study(path: Path) -> EnsembleStudy:
     keys = problems.validated(EnsembleKeys, document.content, ())
     metatasks = _read_metatasks(document, problems)
     techniques = _read_techniques(document.content.get("techniques"), problems)
-    if keys is not None and keys.threads > keys.sandbox.cpus:
-        problems.add(
-            ("threads",),
-            f"threads must be at most the sandbox's cpus ({keys.sandbox.cpus}), not {keys.threads}",
-        )
+    if keys is not None:
+        check_threads(keys.threads, keys.sandbox.cpus, problems)
     problems.raise_first()
     assert keys is not None
     return EnsembleStudy(

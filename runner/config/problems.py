@@ -124,3 +124,11 @@ def _model_at(keys: type[BaseModel], location: Location) -> type[BaseModel]:
         if isinstance(annotation, type) and issubclass(annotation, BaseModel):
             keys = annotation
     return keys
+
+
+def check_threads(threads: int, cpus: int, problems: Problems) -> None:
+    """A fit's threads are within what its sandbox has of cores."""
+    if threads > cpus:
+        problems.add(
+            ("threads",), f"threads must be at most the sandbox's cpus ({cpus}), not {threads}"
+        )

@@ -14,7 +14,7 @@ from runner.config.document import (
     parse_document,
     read_document,
 )
-from runner.config.problems import Problems, shown
+from runner.config.problems import Problems, check_threads, shown
 from runner.config.schema import (
     BundledTaskKeys,
     FileTaskKeys,
@@ -156,11 +156,8 @@ def load_study(path: Path) -> SweepStudy:
     systems = read_systems(document.content.get("systems"), problems, path.parent)
     if keys is not None and keys.platforms is not None:
         _check_platforms(keys.platforms, [system.name for system in systems], problems)
-    if keys is not None and keys.threads > keys.sandbox.cpus:
-        problems.add(
-            ("threads",),
-            f"threads must be at most the sandbox's cpus ({keys.sandbox.cpus}), not {keys.threads}",
-        )
+    if keys is not None:
+        check_threads(keys.threads, keys.sandbox.cpus, problems)
     problems.raise_first()
     assert keys is not None
     return SweepStudy(

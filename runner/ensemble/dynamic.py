@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Self
+
 import numpy as np
 
 from runner.ensemble.performance_model import PerformanceModel, checked_forest, errors
@@ -9,7 +11,29 @@ from runner.ensemble.technique import Answer
 from runner.ensemble.voting import checked_kind, vote_shares
 
 
-class DynamicClassifierSelection:
+class _Selection:
+    """What both have: a model of how much each base model errs on a row."""
+
+    def __init__(
+        self, trees: int, forest: str, random_state: int | np.random.RandomState | None
+    ) -> None:
+        self.trees = trees
+        self.forest = checked_forest(forest)
+        self.random_state = random_state
+
+    def fit(
+        self,
+        confidences: np.ndarray,
+        predictions: np.ndarray,
+        y: np.ndarray,
+        X: np.ndarray | None = None,
+    ) -> Self:
+        model = PerformanceModel(self.trees, self.forest, self.random_state)
+        self._performance = model.fit(X, errors(confidences, predictions, y))
+        return self
+
+
+class DynamicClassifierSelection(_Selection):
     """Each row is answered by the model that is expected to err least on it: the paper's DCS.
 
     Args:
@@ -24,20 +48,7 @@ class DynamicClassifierSelection:
         forest: str = "own",
         random_state: int | np.random.RandomState | None = 0,
     ) -> None:
-        self.trees = trees
-        self.forest = checked_forest(forest)
-        self.random_state = random_state
-
-    def fit(
-        self,
-        confidences: np.ndarray,
-        predictions: np.ndarray,
-        y: np.ndarray,
-        X: np.ndarray | None = None,
-    ) -> DynamicClassifierSelection:
-        model = PerformanceModel(self.trees, self.forest, self.random_state)
-        self._performance = model.fit(X, errors(confidences, predictions, y))
-        return self
+        super().__init__(trees, forest, random_state)
 
     def predict(
         self, confidences: np.ndarray, predictions: np.ndarray, X: np.ndarray | None = None
@@ -47,7 +58,7 @@ class DynamicClassifierSelection:
         return Answer(predictions[chosen, rows], confidences[chosen, rows])
 
 
-class DynamicEnsembleSelection:
+class DynamicEnsembleSelection(_Selection):
     """On each row those models vote that are expected to err least: the paper's DES.
 
     Models join from the best on while the errors expected of those before sum to less than a share
@@ -71,20 +82,7 @@ class DynamicEnsembleSelection:
     ) -> None:
         self.share = share
         self.kind = checked_kind(kind)
-        self.trees = trees
-        self.forest = checked_forest(forest)
-        self.random_state = random_state
-
-    def fit(
-        self,
-        confidences: np.ndarray,
-        predictions: np.ndarray,
-        y: np.ndarray,
-        X: np.ndarray | None = None,
-    ) -> DynamicEnsembleSelection:
-        model = PerformanceModel(self.trees, self.forest, self.random_state)
-        self._performance = model.fit(X, errors(confidences, predictions, y))
-        return self
+        super().__init__(trees, forest, random_state)
 
     def predict(
         self, confidences: np.ndarray, predictions: np.ndarray, X: np.ndarray | None = None

@@ -16,6 +16,7 @@ import numpy as np
 
 from runner.ensemble.closed_gap import LARGE_ROWS, ClosedGaps, closed_gaps
 from runner.errors import InputError, suggestion
+from runner.metatask.integrity import BOOLEANS
 from runner.metrics import hard_auc
 
 _PREFIX, _ENDING = "results_for_metatask_", ".csv"
@@ -24,7 +25,6 @@ _TASK_ID, _ROWS, _CLASSES = "OpenMl Task ID", "#instances", "#classes"
 _NO_TASK = ("", "-")
 _SINGLE_BEST = ("sba", "singlebest")
 _VIRTUAL_BEST = ("vba", "virtualbest")
-_BOOLEANS = ("true", "false")
 
 
 @dataclass(frozen=True)
@@ -195,11 +195,11 @@ class _Spelling:
         folded = [label.casefold() for label in distinct]
         self._folded: dict[str, int] = {}
         for label, fold in zip(distinct, folded, strict=True):
-            if fold in _BOOLEANS and fold in self._folded:
+            if fold in BOOLEANS and fold in self._folded:
                 self._codes[label] = self._folded[fold]
                 continue
             self._codes[label] = len(self.labels)
-            if fold in _BOOLEANS or folded.count(fold) == 1:
+            if fold in BOOLEANS or folded.count(fold) == 1:
                 self._folded[fold] = len(self.labels)
             self.labels.append(label)
 

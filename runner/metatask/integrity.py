@@ -30,7 +30,8 @@ _RANKS_ALONE = (
 )
 """In a flow's description: models whose confidences are not what they predict by."""
 
-_BOOLEANS = ("true", "false")
+BOOLEANS = ("true", "false")
+"""Labels of which programs change the case."""
 
 
 class UnknownClassError(InputError):
@@ -279,7 +280,7 @@ def _ranks_alone(description: str) -> bool:
 def _boolean(text: str, classes: Sequence[str]) -> int | None:
     """The class that a boolean spells in another way; None where there is none or a choice."""
     folded = text.casefold()
-    if folded not in _BOOLEANS:
+    if folded not in BOOLEANS:
         return None
     found = [index for index, label in enumerate(classes) if label.casefold() == folded]
     return found[0] if len(found) == 1 else None

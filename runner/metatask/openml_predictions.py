@@ -12,7 +12,7 @@ from runner.data.arff import parse_arff
 from runner.data.table import labels
 from runner.errors import InputError, suggestion
 from runner.metatask.coverage import check_run_folds, row_order
-from runner.metatask.integrity import Checked, check_model
+from runner.metatask.integrity import BOOLEANS, Checked, check_model
 from runner.metatask.metatask import Finding
 
 _CONFIDENCE = "confidence."
@@ -133,6 +133,6 @@ def _confidences(
 
 def _spelling(label: str, known: Mapping[str, object]) -> str:
     """The label as the file spells it; only of booleans the case may differ."""
-    if label in known or label.casefold() not in ("true", "false"):
+    if label in known or label.casefold() not in BOOLEANS:
         return label
     return next((other for other in known if other.casefold() == label.casefold()), label)
