@@ -27,6 +27,30 @@ ORIGINAL_ENCODING = Encoding(gap=-1.0, drop_first=True)
 """The original's: -1 for gaps, whatever else is -1, and scikit-learn's ``OneHotEncoder``."""
 
 
+@dataclass(frozen=True)
+class UnitVariance:
+    """Brings encoded features to mean 0 and variance 1; a constant column to 0.
+
+    Attributes:
+        mean: (columns,).
+        deviation: (columns,), 1 where it would be 0.
+    """
+
+    mean: np.ndarray
+    deviation: np.ndarray
+
+    @classmethod
+    def learn(cls, X: np.ndarray) -> UnitVariance:
+        """From rows (rows, columns)."""
+        deviation = X.std(axis=0)
+        return cls(X.mean(axis=0), np.where(deviation > 0, deviation, 1.0))
+
+    def apply(self, X: np.ndarray) -> np.ndarray:
+        """The rows (rows, columns) in these units."""
+        scaled: np.ndarray = (X - self.mean) / self.deviation
+        return scaled
+
+
 def encode(
     features: pa.Table,
     categorical: Sequence[str],

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from runner.ensemble.estimators import Library, StoredClassifier, with_row_numbers
+from runner.ensemble.features import UnitVariance
 from runner.ensemble.technique import Answer
 from runner.metatask.metatask import Stored
 
@@ -48,9 +49,7 @@ class _Knora:
     ) -> _Knora:
         if X is None:
             raise ValueError("the nearest oracles need the task's features")
-        self._mean = X.mean(axis=0)
-        deviation = X.std(axis=0)
-        self._deviation = np.where(deviation > 0, deviation, 1.0)
+        self._scale = UnitVariance.learn(X)
         self._known = np.unique(y)
         library = _library(confidences, predictions, y)
         rows = self._rows(X)
@@ -83,7 +82,7 @@ class _Knora:
         return Answer(self._selector.predict(rows).astype(np.int16), shares)
 
     def _rows(self, X: np.ndarray) -> np.ndarray:
-        return with_row_numbers((X - self._mean) / self._deviation, np.arange(len(X)))
+        return with_row_numbers(self._scale.apply(X), np.arange(len(X)))
 
     def _selector_class(self) -> type:
         raise NotImplementedError

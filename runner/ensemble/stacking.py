@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from runner.ensemble.features import UnitVariance
 from runner.ensemble.technique import Answer, Part
 
 
@@ -52,14 +53,12 @@ class Stacking:
         if not self.passthrough:
             return inputs
         assert X is not None
-        return np.hstack([inputs, (X - self._mean) / self._deviation])
+        return np.hstack([inputs, self._scale.apply(X)])
 
     def _learn_scale(self, X: np.ndarray | None) -> None:
         if X is None:
             raise ValueError("stacking with passthrough needs the task's features")
-        self._mean = X.mean(axis=0)
-        deviation = X.std(axis=0)
-        self._deviation = np.where(deviation > 0, deviation, 1.0)
+        self._scale = UnitVariance.learn(X)
 
 
 class VirtualBestEnsemble:

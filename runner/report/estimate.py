@@ -10,7 +10,7 @@ from typing import Any
 
 from runner.errors import InputError
 from runner.models import Family, family
-from runner.report.progress import Pair, Progress
+from runner.report.progress import PairProgress, Progress
 
 LEAST_EVALUATIONS = 10
 """With fewer of a run's own nothing is predicted."""
@@ -121,7 +121,7 @@ def _basis(progress: Progress, works: Sequence[_Work]) -> str:
     return f"{text}; nothing is known yet of {named}"
 
 
-def _work(pair: Pair) -> _Work:
+def _work(pair: PairProgress) -> _Work:
     configurations = _configurations(pair)
     costs = _costs(pair, configurations)
     whole = pair.folds * pair.repeats
@@ -147,7 +147,7 @@ def _work(pair: Pair) -> _Work:
 _Configurations = Mapping[int, Mapping[str, Any] | None]
 
 
-def _configurations(pair: Pair) -> _Configurations:
+def _configurations(pair: PairProgress) -> _Configurations:
     """A pair's configurations by number; None where nothing tells what one is."""
     known = _family(pair)
     grid: Mapping[int, Any] = dict(known.configurations()) if known else {}
@@ -155,7 +155,7 @@ def _configurations(pair: Pair) -> _Configurations:
     return {number: grid.get(number, found.get(number)) for number in pair.ids or found}
 
 
-def _costs(pair: Pair, configurations: _Configurations) -> Mapping[int, float]:
+def _costs(pair: PairProgress, configurations: _Configurations) -> Mapping[int, float]:
     """Predicted seconds by configuration; where nothing predicts them, those of the mean."""
     known, rows, features = _family(pair), pair.task.rows, pair.task.features
     costs: dict[int, float] = {}
@@ -168,7 +168,7 @@ def _costs(pair: Pair, configurations: _Configurations) -> Mapping[int, float]:
     return {number: costs.get(number, mean) for number in configurations}
 
 
-def _jobs(pair: Pair, configurations: _Configurations) -> Iterator[Sequence[int]]:
+def _jobs(pair: PairProgress, configurations: _Configurations) -> Iterator[Sequence[int]]:
     """The configurations in groups, each of which one fit serves on each fold."""
     known = _family(pair)
     told = [(number, dict(one)) for number, one in configurations.items() if one is not None]
@@ -180,7 +180,7 @@ def _jobs(pair: Pair, configurations: _Configurations) -> Iterator[Sequence[int]
     yield from ([number] for number, one in configurations.items() if one is None)
 
 
-def _family(pair: Pair) -> Family | None:
+def _family(pair: PairProgress) -> Family | None:
     try:
         return family(pair.system)
     except InputError:

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from runner.report.estimate import Estimate
 from runner.report.page.columns import encode
-from runner.report.progress import Pair, Progress
+from runner.report.progress import PairProgress, Progress
 from runner.store import OUTCOMES
 
 PAIRS = pa.schema(
@@ -73,7 +73,7 @@ def _table(progress: Progress) -> pa.Table:
     return pa.Table.from_pylist(list(_rows(progress.pairs)), schema=PAIRS)
 
 
-def _rows(pairs: tuple[Pair, ...]) -> Iterator[Mapping[str, Any]]:
+def _rows(pairs: tuple[PairProgress, ...]) -> Iterator[Mapping[str, Any]]:
     for pair in pairs:
         chosen = pair.best
         yield {

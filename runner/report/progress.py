@@ -37,7 +37,7 @@ class Configured:
 
 
 @dataclass(frozen=True)
-class Pair:
+class PairProgress:
     """One system on one task.
 
     Attributes:
@@ -96,7 +96,7 @@ class Progress:
     study: str
     started: float | None
     ended: bool
-    pairs: tuple[Pair, ...]
+    pairs: tuple[PairProgress, ...]
     refits: Refits
     begun: float | None
     last: float | None
@@ -233,14 +233,14 @@ def _places(groups: Sequence[Group]) -> dict[str, list[Any]]:
 
 def _pairs(
     groups: Sequence[Group], setting: Setting, rows: Iterable[Mapping[str, Any]]
-) -> Iterable[Pair]:
+) -> Iterable[PairProgress]:
     tasks = {task.name: task for task in setting.tasks}
     found: dict[int, dict[int, Configured]] = {}
     for row in rows:
         if row["pair"] is not None:
             found.setdefault(row["pair"], {})[row["id"]] = _configured(row)
     for number, group in enumerate(groups):
-        yield Pair(
+        yield PairProgress(
             task=tasks.get(group.task, Task(group.task)),
             system=group.system,
             folds=group.folds,

@@ -12,7 +12,7 @@ from runner.errors import InputError
 from runner.mlbench.study import Task
 from runner.models import family
 from runner.report.estimate import OVERHEAD_SECONDS, estimate
-from runner.report.progress import Configured, Pair, Progress, Refits
+from runner.report.progress import Configured, PairProgress, Progress, Refits
 
 BEGUN = 1_000_000.0
 TASK = Task("wdbc", rows=455, features=30)
@@ -34,14 +34,14 @@ def made(pairs: Mapping[str, Mapping[int, tuple[int, float]]], last: float) -> P
     )
 
 
-def _pair(system: str, found: Mapping[int, tuple[int, float]]) -> Pair:
+def _pair(system: str, found: Mapping[int, tuple[int, float]]) -> PairProgress:
     ids = tuple(number for number, _ in grid(system))
     done = {
         number: Configured(number, "{}", count, count, seconds, 1, None, {"ok": count})
         for number, (count, seconds) in found.items()
         if count
     }
-    return Pair(TASK, system, FOLDS, 1, FOLDS * len(ids), ids, done)
+    return PairProgress(TASK, system, FOLDS, 1, FOLDS * len(ids), ids, done)
 
 
 def grid(system: str) -> tuple[tuple[int, Mapping[str, object]], ...]:
